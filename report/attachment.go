@@ -1,0 +1,75 @@
+package report
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// mention finds what a report says lies in a file: the Jenkins attachment mark, and a path of an image.
+var mention = regexp.MustCompile(`\[\[ATTACHMENT\|([^\]\n]+)\]\]|[\w@%+./\\-]+\.(?:png|jpe?g|gif|webp|svg|bmp)\b`)
+
+// attachments makes the mentions in one attempt's report right as seen from the merged report.
+type attachments struct {
+	find func(string) string
+	lost map[string]bool // mentioned by a mark, but not collected
+}
+
+func newAttachments(find func(string) string) *attachments {
+	return &attachments{find: find, lost: map[string]bool{}}
+}
+
+func (a *attachments) warnings() []string {
+	var all []string
+	for _, path := range slices.Sorted(maps.Keys(a.lost)) {
+		all = append(all, "attachment not collected: "+path)
+	}
+	return all
+}
+
+func (a *attachments) rewrite(s *suite) {
+	if a.find == nil {
+		return
+	}
+	a.texts(&s.out, &s.err)
+	a.values(s.props)
+	for i := range s.cases {
+		c := &s.cases[i]
+		a.texts(&c.out, &c.err, &c.Body)
+		a.values(c.props)
+		for j := range c.runs {
+			r := &c.runs[j]
+			a.texts(&r.out, &r.err, &r.body)
+		}
+	}
+}
+
+func (a *attachments) values(props []property) {
+	for i := range props {
+		a.texts(&props[i].value)
+	}
+}
+
+func (a *attachments) texts(texts ...*string) {
+	for _, text := range texts {
+		if strings.Contains(*text, ".") || strings.Contains(*text, "[[") {
+			*text = mention.ReplaceAllStringFunc(*text, a.replace)
+		}
+	}
+}
+
+func (a *attachments) replace(text string) string {
+	path, marked := strings.CutPrefix(text, "[[ATTACHMENT|")
+	path = strings.TrimSuffix(path, "]]")
+	found := a.find(path)
+	switch {
+	case found != "" && marked:
+		return "[[ATTACHMENT|" + found + "]]"
+	case found != "":
+		return found
+	case marked && len(a.lost) < maxWarnings:
+		a.lost[path] = true
+	}
+	return text
+}

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// attempt is an Attempt whose reports were looked through.
+type attempt struct {
+	Attempt
+	options  Options
+	sources  []*source
+	errs     []*ReadError
+	warnings []string
+	attached *attachments
+
+	cases, bad int // as counted when its suites were read last
+}
+
+func inspectAttempt(a Attempt, o Options) *attempt {
+	in := &attempt{Attempt: a, options: o, attached: newAttachments(a.Artifact)}
+	for _, name := range in.missing() {
+		err := refuse(Missing, 1, "no report, or none newer than the start of the command")
+		err.File = name
+		in.addError(err)
+	}
+	for _, file := range a.Reports {
+		src := inspect(file)
+		if src.err != nil && src.err.Kind == NotJUnit && !a.Configured {
+			in.warnings = append(in.warnings, "not read: "+src.err.Error())
+			continue // boxer only guessed that it was a report
+		}
+		in.sources = append(in.sources, src)
+		if src.err != nil {
+			in.addError(src.err)
+		}
+		if src.stray > 0 {
+			in.warnings = append(in.warnings, fmt.Sprintf("%s:%d: plain text outside of the report", src.Name, src.stray))
+		}
+	}
+	return in
+}
+
+func (a *attempt) missing() []string {
+	if a.NotRun != "" {
+		return nil // it could not write one
+	}
+	if a.Configured && len(a.Reports) == 0 && len(a.Missing) == 0 {
+		return []string{"JUnit report"}
+	}
+	return a.Missing
+}
+
+func (a *attempt) addError(err *ReadError) {
+	err.Shard, err.Attempt = a.Shard, a.Attempt.Attempt
+	a.errs = append(a.errs, err)
+}
+
+// title is how the shard is shown: `2/4`.
+func (a *attempt) title() string {
+	return strconv.Itoa(a.Shard) + "/" + strconv.Itoa(max(a.Of, a.Shard))
+}
+
+// unchecked says that no report was asked for and none found, so that only the exit code tells how it went.
+func (a *attempt) unchecked() bool {
+	return !a.Configured && len(a.sources) == 0 && len(a.Missing) == 0
+}
+
+// vouched says that the command itself says that all is well.
+func (a *attempt) vouched() bool {
+	return a.Exit == 0 && a.Signal == "" && a.Killed == "" && a.NotRun == ""
+}
+
+func (a *attempt) hasCases() bool {
+	for _, s := range a.sources {
+		if s.hasCases {
+			return true
+		}
+	}
+	return false
+}
+
+// suites reads the reports again and emits their suites in order, with every rule applied that looks at one attempt.
+func (a *attempt) suites(emit func(*suite)) {
+	a.cases, a.bad = 0, 0
+	prepared := func(s *suite) {
+		a.prepare(s)
+		emit(s)
+	}
+	for _, s := range a.sources {
+		b := builder{emit: prepared, document: document{vouched: a.vouched()}}
+		if err := s.read(&b); err != nil && s.err == nil { // the file is not what it was a moment ago
+			s.err = err
+			a.addError(err)
+		}
+	}
+	if a.unchecked() && a.ended() == "" {
+		prepared(a.exitSuite())
+	}
+}
+
+func (a *attempt) prepare(s *suite) {
+	s.attempt = a
+	if a.vouched() && a.options.Reruns != "never" {
+		s.cases = joinReruns(s.cases)
+	}
+	a.attached.rewrite(s)
+	for i := range s.cases {
+		c := &s.cases[i]
+		c.Shard, c.Attempt = a.Shard, a.Attempt.Attempt
+		a.cases++
+		if c.Status.Bad() {
+			a.bad++
+		}
+	}
+}
+
+// exitSuite is the one case of a shard without a report.
+func (a *attempt) exitSuite() *suite {
+	c := record{Case: Case{
+		Suite: "boxer", Classname: "boxer", Name: "shard " + a.title(), Status: Passed, Seconds: a.Wall.Seconds(),
+	}}
+	if a.Exit != 0 {
+		c.Status, c.Message, c.Type = Failed, fmt.Sprintf("exit code %d", a.Exit), "boxer.exit-code"
+		c.Body = a.tail()
+	}
+	return &suite{name: "boxer", cases: []record{c}, synthetic: true}
+}
+
+func (a *attempt) tail() string {
+	return shorten(cleanText(a.OutputTail), maxBody, false)
+}

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+)
+
+// key is a hash that stands for a test: a million names need not be kept, and no test can be made to look like another.
+type key [16]byte
+
+func hash(parts ...string) key {
+	var buf [512]byte
+	text := buf[:0]
+	for _, part := range parts {
+		text = append(append(text, part...), 0) // no cleaned text holds a zero byte
+	}
+	sum := sha256.Sum256(text)
+	return key(sum[:])
+}
+
+func (k key) short() uint64 { return binary.LittleEndian.Uint64(k[:]) }
+
+// identity is what makes a case the same test in another attempt or shard. The hostname belongs to it: Playwright puts
+// its project there.
+func (r *record) identity(hostname string) key {
+	return hash(r.Suite, hostname, r.Classname, r.Name, r.File)
+}
+
+// ordinals tells apart the cases of one identity in one attempt: the k-th of them is its own test.
+type ordinals map[key]int
+
+func (o ordinals) next(k key) key {
+	o[k]++
+	if n := o[k]; n > 1 {
+		return hash(string(k[:]), fmt.Sprint(n))
+	}
+	return k
+}
+
+// naming gives each case of the merged report a name of its own: of two that share suite, class and name, GitLab shows
+// one. It remembers for each name the next number to try.
+type naming map[uint64]uint32
+
+func (n naming) name(r *record) string {
+	base := hash(r.Suite, r.Classname, r.Name).short()
+	if n[base] == 0 {
+		n[base] = 2
+		return r.Name
+	}
+	for i := n[base]; ; i++ {
+		name := fmt.Sprintf("%s [%d]", r.Name, i)
+		if k := hash(r.Suite, r.Classname, name).short(); n[k] == 0 {
+			n[base], n[k] = i+1, 2
+			return name
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"maps"
+	"slices"
+)
+
+// ledger notes which tests a shard ran, without keeping them.
+type ledger struct {
+	ids           []uint64
+	files, groups map[string]bool
+	cut           bool
+}
+
+func newLedger() *ledger {
+	return &ledger{files: map[string]bool{}, groups: map[string]bool{}}
+}
+
+func (l *ledger) add(s *suite) {
+	l.note(l.groups, s.own, s.name, s.file)
+	for i := range s.cases {
+		c := &s.cases[i]
+		l.ids = append(l.ids, c.identity(s.hostname).short())
+		l.note(l.groups, c.Classname)
+		l.note(l.files, c.File)
+	}
+}
+
+func (l *ledger) note(set map[string]bool, names ...string) {
+	for _, name := range names {
+		switch {
+		case name == "" || set[name]:
+		case len(set) >= maxLedgerNames:
+			l.cut = true
+		default:
+			set[name] = true
+		}
+	}
+}
+
+func (l *ledger) close(s *Shard) {
+	slices.Sort(l.ids)
+	s.IDs = slices.Clip(slices.Compact(l.ids))
+	s.Files = slices.Sorted(maps.Keys(l.files))
+	s.Groups = slices.Sorted(maps.Keys(l.groups))
+	s.Cut = l.cut
+}

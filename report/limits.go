@@ -1,0 +1,26 @@
+package report
+
+// Nothing a shard writes may make boxer run out of memory, so every size has a limit. What is too big as a whole is
+// refused, because a part would look like the whole; what is only a long text is cut in its middle.
+const (
+	maxBytes    = 256 << 20
+	maxCases    = 1_000_000 // in one file
+	maxElements = 5_000_000 // in one file
+	maxDepth    = 64
+	maxTagName  = 1024
+
+	maxOutput  = 1 << 20
+	maxBody    = 256 << 10
+	maxMessage = 16 << 10
+	maxName    = 4 << 10
+
+	maxMerged       = 30_000_000 // GitLab ignores a report above it
+	squeezedOutput  = 64 << 10
+	documentSize    = 1 << 20 // what go-junit is given at once
+	maxListed       = 1000    // cases listed in a Result, of each sort
+	maxListedText   = 4 << 10
+	maxLedgerNames  = 100_000
+	maxWarnings     = 200
+	maxSequence     = 4096 // of one terminal sequence
+	cutMarkReserved = 64   // bytes kept free for the mark that stands for what was cut
+)

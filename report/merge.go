@@ -1,0 +1,209 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// merger writes one merged report and counts what it writes.
+type merger struct {
+	options Options
+	size    size
+	out     *output
+	names   naming
+	ledger  *ledger
+	result  Result
+	shard   *Shard // being merged
+}
+
+func newMerger(o Options, size size, path string) *merger {
+	return &merger{options: o, size: size, names: naming{}, out: newOutput(path, cmp.Or(o.Name, "boxer"))}
+}
+
+// merge writes all that the attempts of one shard gave, boxer's own error cases last.
+func (m *merger) merge(attempts []*attempt, all [][]*attempt) {
+	last := attempts[len(attempts)-1]
+	m.shard = &Shard{Number: last.Shard, Of: last.Of, Attempts: last.Attempt.Attempt}
+	m.ledger = newLedger()
+	if first := generation(attempts); len(first) < len(attempts) {
+		o := overlay{verdicts: map[key]Status{}, later: map[key][]record{}, keys: map[*suite][]key{}}
+		o.merge(attempts, m.write)
+	} else {
+		for _, a := range first {
+			a.suites(m.write)
+		}
+	}
+	standing := m.errorCases(attempts, othersHadCases(attempts, all))
+	m.note(attempts)
+	m.closeShard(attempts, standing)
+}
+
+func othersHadCases(attempts []*attempt, all [][]*attempt) bool {
+	return slices.ContainsFunc(all, func(other []*attempt) bool {
+		return other[0].Shard != attempts[0].Shard && slices.ContainsFunc(other, (*attempt).hasCases)
+	})
+}
+
+// errorCases writes those for which no later attempt made up, and says how many.
+func (m *merger) errorCases(attempts []*attempt, others bool) int {
+	n := 0
+	for i, a := range attempts {
+		kind := a.trouble(others)
+		if kind == "" || madeUp(a, attempts[i+1:], others) {
+			continue
+		}
+		e := a.errorCase(kind)
+		m.write(e.suite(a))
+		m.result.ErrorCases = append(m.result.ErrorCases, e)
+		m.result.Incomplete = m.result.Incomplete || a.Configured && len(a.errs) > 0
+		n++
+	}
+	return n
+}
+
+// madeUp says whether a later go of the same command ended well.
+func madeUp(a *attempt, later []*attempt, others bool) bool {
+	return slices.ContainsFunc(later, func(l *attempt) bool {
+		return l.Batch == a.Batch && l.vouched() && l.trouble(others) == ""
+	})
+}
+
+// note collects what people should know although it changes no verdict.
+func (m *merger) note(attempts []*attempt) {
+	for _, a := range attempts {
+		m.result.Unread = append(m.result.Unread, a.errs...)
+		for _, w := range append(a.warnings, a.attached.warnings()...) {
+			m.warn("shard %s: %s", a.title(), w)
+		}
+		if a.vouched() && a.bad > 0 {
+			m.warn("shard %s: the command ended with exit code 0, but its report shows %d bad cases; they count", a.title(), a.bad)
+		}
+	}
+}
+
+func (m *merger) warn(format string, args ...any) {
+	if len(m.result.Warnings) < maxWarnings {
+		m.result.Warnings = append(m.result.Warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+func (m *merger) closeShard(attempts []*attempt, standing int) {
+	s := m.shard
+	for _, a := range attempts {
+		s.Checked = s.Checked || len(a.sources) > 0
+		if a.Attempt.Attempt == s.Attempts && s.Exit == 0 {
+			s.Exit = a.Exit
+		}
+	}
+	switch {
+	case standing > 0:
+		s.State = "error"
+	case s.Bad() > 0:
+		s.State = "failed"
+	case s.Tests == 0:
+		s.State = "empty"
+	default:
+		s.State = "passed"
+	}
+	m.ledger.close(s)
+	m.result.Totals = m.result.Totals.plus(s.Totals)
+	m.result.Shards = append(m.result.Shards, *s)
+}
+
+func (m *merger) finish() (Result, error) {
+	r := &m.result
+	r.Empty = r.Tests == len(r.ErrorCases)
+	switch {
+	case m.out.size > maxMerged:
+		m.warn("the merged report has %d bytes; GitLab ignores one over %d", m.out.size, maxMerged)
+	case m.size != whole:
+		m.warn("outputs of passed cases%s were left out to keep the merged report under %d bytes", m.size.more(), maxMerged)
+	}
+	return *r, m.out.commit(r.Totals)
+}
+
+// write gives each case its final name, counts it and writes the suite.
+func (m *merger) write(s *suite) {
+	if !s.synthetic {
+		m.ledger.add(s)
+	}
+	totals := Totals{}
+	for i := range s.cases {
+		c := &s.cases[i]
+		c.Name = m.names.name(c)
+		totals.count(c.Status)
+		totals.Seconds += c.Seconds
+		m.list(c)
+		m.size.squeeze(c, m.out)
+	}
+	m.size.squeezeSuite(s, m.out)
+	if n, ok := seconds(s.time); ok && !s.nested {
+		totals.Seconds = n
+	}
+	m.shard.Totals = m.shard.Totals.plus(totals)
+	writeSuite(m.out.w, s, totals, m.properties(s))
+}
+
+func (m *merger) list(c *record) {
+	if m.options.Visit != nil {
+		m.options.Visit(c.Case)
+	}
+	switch {
+	case c.Status.Bad() && len(m.result.Failed) < maxListed && !strings.HasPrefix(c.Type, "boxer."):
+		m.result.Failed = append(m.result.Failed, listed(c.Case))
+	case c.Status == Flaky && len(m.result.FlakyCases) < maxListed:
+		last := c.runs[len(c.runs)-1]
+		shown := c.Case
+		shown.Message, shown.Type, shown.Body = last.message, last.typ, last.body
+		m.result.FlakyCases = append(m.result.FlakyCases, listed(shown))
+	}
+}
+
+// listed cuts the texts and copies them, so that a list does not hold on to the whole.
+func listed(c Case) Case {
+	for _, text := range []*string{&c.Message, &c.Body} {
+		*text = strings.Clone(shorten(*text, maxListedText, false))
+	}
+	return c
+}
+
+// properties stand in front of the suite's own.
+func (m *merger) properties(s *suite) []property {
+	a := s.attempt
+	if a.Merged && slices.ContainsFunc(s.props, func(p property) bool { return p.name == "boxer.shard" }) {
+		return s.props
+	}
+	return append([]property{
+		{"boxer.shard", a.title()},
+		{"boxer.attempt", strconv.Itoa(a.Attempt.Attempt)},
+		{"boxer.exit_code", strconv.Itoa(a.Exit)},
+		{"boxer.wall_seconds", formatSeconds(a.Wall.Seconds())},
+	}, s.props...)
+}
+
+func (t *Totals) count(s Status) {
+	t.Tests++
+	switch s {
+	case Failed:
+		t.Failures++
+	case Errored:
+		t.Errors++
+	case Skipped:
+		t.Skipped++
+	case Flaky:
+		t.Flaky++
+		t.Passed++
+	default:
+		t.Passed++
+	}
+}
+
+func (t Totals) plus(u Totals) Totals {
+	return Totals{
+		t.Tests + u.Tests, t.Passed + u.Passed, t.Failures + u.Failures, t.Errors + u.Errors,
+		t.Skipped + u.Skipped, t.Flaky + u.Flaky, t.Seconds + u.Seconds,
+	}
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+const xmlHeader = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
+
+// output is the merged report on its way to disk: a temporary file beside it, renamed at the end, so that whoever looks
+// sees an old report or the new one. The totals stand at its start and are known at its end, so room is left for them;
+// white space in a tag means nothing.
+type output struct {
+	path, name string
+	file       *os.File
+	w          *bufio.Writer
+	size       int64
+	err        error // the first; counting goes on without a file
+
+	ofPassed, overlong int64 // bytes of output that could be spared
+}
+
+func newOutput(path, name string) *output {
+	o := &output{path: path, name: cleanName(name)}
+	o.w = bufio.NewWriterSize(writerFunc(o.write), 256<<10)
+	if path != "" {
+		o.err = o.create()
+	}
+	room := bytes.Repeat([]byte(" "), len(o.rootTag(Totals{}))+len("2147483647")*4+24)
+	o.w.WriteString(xmlHeader)
+	o.w.Write(room)
+	o.w.WriteString("\n")
+	return o
+}
+
+func (o *output) create() error {
+	// A device or a folder would be replaced by the rename, or not at all.
+	if info, err := os.Lstat(o.path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("write the merged report: %s is no regular file", o.path)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write the merged report: %w", err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(o.path), ".boxer-*.tmp")
+	if err != nil {
+		return fmt.Errorf("write the merged report: %w", err)
+	}
+	o.file = file
+	return nil
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// write never fails, because the verdicts are still to be counted if the disk is full.
+func (o *output) write(p []byte) (int, error) {
+	o.size += int64(len(p))
+	if o.file != nil && o.err == nil {
+		_, o.err = o.file.Write(p)
+	}
+	return len(p), nil
+}
+
+func (o *output) rootTag(t Totals) string {
+	var b bytes.Buffer
+	writeTag(&b, "testsuites", append([]attr{{"name", o.name}}, t.attributes()...)...)
+	return b.String()
+}
+
+// attributes are the totals as they are written.
+func (t Totals) attributes() []attr {
+	return []attr{
+		{"tests", strconv.Itoa(t.Tests)}, {"failures", strconv.Itoa(t.Failures)}, {"errors", strconv.Itoa(t.Errors)},
+		{"skipped", strconv.Itoa(t.Skipped)}, {"time", formatSeconds(t.Seconds)},
+	}
+}
+
+// commit fills in the totals and puts the report in its place.
+func (o *output) commit(t Totals) error {
+	o.w.WriteString("</testsuites>\n")
+	o.w.Flush()
+	if o.file == nil {
+		return o.err
+	}
+	err := o.err
+	for _, step := range []func() error{
+		func() error { return o.writeRoot(t) },
+		o.file.Sync,
+		func() error { return o.file.Chmod(0o644) },
+		o.file.Close,
+		func() error { return os.Rename(o.file.Name(), o.path) },
+	} {
+		if err == nil {
+			err = step()
+		}
+	}
+	if err != nil {
+		o.discard()
+		return fmt.Errorf("write the merged report %s: %w", o.path, err)
+	}
+	return nil
+}
+
+func (o *output) writeRoot(t Totals) error {
+	_, err := o.file.WriteAt([]byte(o.rootTag(t)), int64(len(xmlHeader)))
+	return err
+}
+
+// discard removes the temporary file.
+func (o *output) discard() {
+	if o.file != nil {
+		o.file.Close()
+		os.Remove(o.file.Name())
+	}
+}
+
+var _ io.Writer = writerFunc(nil)

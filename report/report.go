@@ -1,0 +1,88 @@
+// Package report is test results as data: it reads the JUnit reports that shards wrote, lays attempts over each other,
+// and writes one report that every common consumer reads alike. No failure may be lost or hidden on the way, so what
+// cannot be read whole, and a command that failed without a failed test, each become a case of their own.
+//
+// It is a leaf: it starts nothing and prints nothing, and touches only the files it is given. What a shard wrote is
+// never trusted with memory: reports are streamed, one suite at a time, and each file is read twice, first to see
+// whether it is whole. go-junit does the reading proper, but sees only a report that this package has rewritten, since
+// by itself it lets the last result of a case win and drops cases outside of a suite.
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Attempt is one go of one shard: how its command ended and which reports it left. If a shard runs several commands,
+// each with other tests (the batches of a queue), each of them is an Attempt with its own Batch.
+type Attempt struct {
+	Shard, Of, Attempt int           // all from 1
+	Batch              int           // only a later attempt of the same batch can make up for what went wrong in one
+	Started            time.Time     // zero: unknown
+	Wall               time.Duration // start to end of the command
+	Exit               int           // exit code of the command
+	Signal             string        // "", or what ended it: "SIGKILL"
+	Killed             string        // "", or why boxer ended it: "time limit 20m"
+	NotRun             string        // "", or why the command never started: "could not be forked"
+	Configured         bool          // the user named report paths: then no report is an error
+	Missing            []string      // named report paths where no fresh file lay, as the user wrote them
+	Reports            []File        // in byte order of their names
+	OutputTail         string        // last lines of the shard's output
+	Merged             bool          // the report was written by Merge: its suites keep their boxer properties
+
+	// Artifact gives where a file that the report mentions was collected to, seen from the merged report, and ""
+	// for one that was not. Nil leaves all mentions as they are.
+	Artifact func(path string) string
+}
+
+// File is one report on disk.
+type File struct {
+	Path string // where to read it
+	Name string // how to show it: relative to the worktree
+}
+
+// Options are the user's choices. The zero value is the default of each.
+type Options struct {
+	Name           string     // of the merged report; "" is boxer
+	AllowEmpty     string     // yes, no, or "" and auto: in an opaque run, if another shard had cases
+	Listed         bool       // the shards were dealt a test list, so the run is not opaque
+	Reruns         string     // never: a case that occurs again in a report is no rerun; "" and auto: see joinReruns
+	EmptyExitCodes []int      // exit codes other than 0 with which a report may hold no case
+	Visit          func(Case) // sees each case of the merged report once, in its order; may be nil
+}
+
+// Merge reads all reports and writes one to path, or none if path is "". An error means that it could not be written;
+// the Result is complete even so, for a summary. What is wrong with the reports is in the Result.
+func Merge(attempts []Attempt, o Options, path string) (Result, error) {
+	shards := group(attempts, o)
+	for size := whole; ; {
+		m := newMerger(o, size, path)
+		for _, attempts := range shards {
+			m.merge(attempts, shards)
+		}
+		smaller := m.out.smaller(size)
+		if smaller == size {
+			return m.finish()
+		}
+		m.out.discard()
+		o.Visit, size = nil, smaller
+	}
+}
+
+// group puts the attempts in their order, whatever order they ended in, and looks through the reports of each.
+func group(attempts []Attempt, o Options) [][]*attempt {
+	sorted := slices.Clone(attempts)
+	slices.SortStableFunc(sorted, func(a, b Attempt) int {
+		return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Batch, b.Batch))
+	})
+	var shards [][]*attempt
+	for i, a := range sorted {
+		if i == 0 || a.Shard != sorted[i-1].Shard {
+			shards = append(shards, nil)
+		}
+		last := len(shards) - 1
+		shards[last] = append(shards[last], inspectAttempt(a, o))
+	}
+	return shards
+}
