@@ -1,0 +1,158 @@
+// Package config turns what a person wrote, in flags, BOXER_* variables and boxer.yaml, into one checked value.
+//
+// It owns the names of all settings, their precedence and their checks, and the rule which of the caller's variables
+// enter a sandbox. It reads boxer.yaml and nothing else, starts nothing and prints nothing.
+//
+// The choice a reader would question: faults are collected, not returned one by one. A reader who mends the first
+// line of five, runs again, and is told the second, stops trusting the tool; so every step goes on after a fault and
+// Load gives all of them in one error.
+package config
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/boxer-ci/boxer/runner"
+)
+
+// Config is everything a call was told, checked. Where it came from is in Origins.
+type Config struct {
+	File     string // the file's path, "" where there is none
+	Base     string // absolute folder that globs and reports are relative to: the file's, else the called one
+	Backend  string // "auto" or a backend's kind
+	Env      []string
+	Hide     []string // absolute
+	Show     []string // absolute
+	Services []runner.Service
+	Setup    []runner.SetupStep
+	Smolvm   runner.MachineConfig
+	Shard    Shard
+	Color    string // "auto", "always" or "never"
+	CI       string // "auto", "none", "github" or "gitlab"
+	User     string // "" is who calls
+	Origins  []Origin
+}
+
+// Shard is what only boxer shard reads.
+type Shard struct {
+	Count      int // 0 is auto
+	Command    []string
+	JUnit      []string // globs relative to Config.Base
+	Artifacts  []string // globs relative to Config.Base
+	Worktree   runner.Worktree
+	Timeout    time.Duration // 0 is none
+	AllowEmpty string        // "auto", "true" or "false"
+	Reruns     string        // "auto" or "never"
+	EmptyCodes []int
+	Report     string // folder of the reports, absolute
+	Keep       bool
+	Prepare    bool
+	FailFast   bool
+}
+
+// Origin tells where the value of one key comes from, as boxer doctor prints it.
+type Origin struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // "default", "boxer.yaml:12", "BOXER_COUNT" or "--count"
+}
+
+// Request is what Load works from.
+type Request struct {
+	Dir   string // real absolute folder that boxer was called for
+	Scope runner.Scope
+	File  string              // --config; "" looks upward from Dir
+	Env   []string            // the caller's environment
+	Flags map[string][]string // values of the flags that were given, by flag name
+}
+
+// Load reads and checks everything. The error is Faults with all that is wrong.
+func Load(r Request) (Config, error) {
+	l := loader{request: r, cfg: Config{Base: r.Dir}, home: lookup(r.Env, "HOME")}
+	l.readFile()
+	for i := range settings {
+		l.resolve(&settings[i])
+	}
+	l.finish()
+	return l.cfg, l.faults.Err()
+}
+
+type loader struct {
+	request Request
+	cfg     Config
+	home    string
+	file    map[string]given // what the file says, by key
+	faults  Faults
+}
+
+// given is one setting's words and where they stand.
+type given struct {
+	words  []string
+	list   bool // given as a list: words are final, not one line to split
+	source string
+}
+
+// resolve takes the strongest source of a setting. A weaker one is checked all the same when it is the file: a fault
+// in it must not lie in wait until the flag is left out.
+func (l *loader) resolve(s *setting) {
+	fromFile, inFile := l.file[s.key]
+	g, strongest := l.strongest(s)
+	if inFile && strongest && g.source != fromFile.source {
+		scratch := Config{Base: l.cfg.Base}
+		l.apply(s, &scratch, fromFile)
+	}
+	if s.adds && inFile && strongest && g.source != fromFile.source {
+		g.words = append(append([]string(nil), fromFile.words...), g.words...)
+		g.source = fromFile.source + ", " + g.source
+	}
+	l.apply(s, &l.cfg, g)
+	l.cfg.Origins = append(l.cfg.Origins, Origin{Key: s.key, Value: s.show(g), Source: g.source})
+}
+
+func (l *loader) strongest(s *setting) (g given, found bool) {
+	if v, ok := l.request.Flags[s.flag]; ok && s.flag != "" {
+		return given{words: v, list: s.list, source: "--" + s.flag}, true
+	}
+	if v := lookup(l.request.Env, s.variable()); s.variable() != "" && v != "" {
+		return given{words: s.split(v), list: s.list, source: s.variable()}, true
+	}
+	if g, ok := l.file[s.key]; ok {
+		return g, true
+	}
+	return given{words: s.byDefault, source: "default"}, false
+}
+
+func (l *loader) apply(s *setting, c *Config, g given) {
+	if g.source == "default" && len(g.words) == 0 {
+		return
+	}
+	if err := s.set(c, g); err != nil {
+		l.faults.addf(g.source, "%s: %s", s.key, err)
+	}
+}
+
+// finish checks what needs more than one setting.
+func (l *loader) finish() {
+	c := &l.cfg
+	if !filepath.IsAbs(c.Shard.Report) {
+		base := c.Base
+		if l.sourceOf("shard.report") != "default" {
+			base = l.request.Dir // a typed path is relative to where it was typed
+		}
+		c.Shard.Report = filepath.Join(base, c.Shard.Report)
+	}
+	l.confine()
+	c.Hide = l.absolute("hide", c.Hide)
+	c.Show = l.absolute("show", c.Show)
+}
+
+// lookup finds a variable in an environment list; the last one counts, as in a process.
+func lookup(env []string, name string) string {
+	value := ""
+	for _, e := range env {
+		if n, v := cut(e); n == name {
+			value = v
+		}
+	}
+	return value
+}

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// confine refuses patterns that leave the worktree, and makes the others relative to Base. A symlink can still lead
+// outside: that is seen, and refused, when files are collected.
+func (l *loader) confine() {
+	for _, list := range []struct {
+		key   string
+		globs []string
+	}{{"shard.junit", l.cfg.Shard.JUnit}, {"shard.artifacts", l.cfg.Shard.Artifacts}} {
+		for i, pattern := range list.globs {
+			full := pattern
+			if !filepath.IsAbs(full) {
+				full = filepath.Join(l.cfg.Base, full)
+			}
+			full = filepath.Clean(full)
+			if !within(l.request.Scope.Worktree, full) || climbs(full) {
+				l.faults.addf(l.sourceOf(list.key), "%s: %q leaves the %s %s", list.key, pattern, l.request.Scope.Kind(), l.request.Scope.Worktree)
+				continue
+			}
+			if !within(l.cfg.Base, full) {
+				l.faults.addf(l.sourceOf(list.key), "%s: %q leaves the folder %s that patterns are relative to: keep %s further up", list.key, pattern, l.cfg.Base, FileName)
+				continue
+			}
+			list.globs[i], _ = filepath.Rel(l.cfg.Base, full) // both are absolute
+		}
+	}
+}
+
+// climbs finds a .. that Clean cannot see because it stands in braces: {a,..}/b.
+func climbs(pattern string) bool {
+	for _, part := range strings.FieldsFunc(pattern, func(r rune) bool { return strings.ContainsRune("/{},", r) }) {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *loader) sourceOf(key string) string {
+	for _, o := range l.cfg.Origins {
+		if o.Key == key {
+			return o.Source
+		}
+	}
+	return ""
+}
+
+func within(folder, path string) bool {
+	return folder == "/" || path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// absolute makes paths of the file absolute: ~ is the home folder, the rest is relative to the file.
+func (l *loader) absolute(key string, paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		switch {
+		case p == "":
+			l.faults.addf(l.sourceOf(key), "%s: a path is empty", key)
+			continue
+		case p == "~" || strings.HasPrefix(p, "~/"):
+			if l.home == "" {
+				l.faults.addf(l.sourceOf(key), "%s: %q needs HOME, which is not set", key, p)
+				continue
+			}
+			p = filepath.Join(l.home, p[1:])
+		case !filepath.IsAbs(p):
+			p = filepath.Join(l.cfg.Base, p)
+		}
+		out = append(out, filepath.Clean(p))
+	}
+	return out
+}
