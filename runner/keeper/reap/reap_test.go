@@ -226,7 +226,7 @@ func TestStartOnChangesOnlyTheNewProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 50 {
+	for range 10 {
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
