@@ -197,7 +197,7 @@ func (b *builder) startSuiteResult(f frame, t token) frame {
 func startResult(f frame, t token) frame {
 	kinds := map[string]Status{"failure": Failed, "error": Errored, "skipped": Skipped}
 	found := &finding{kind: kinds[t.name], body: clip{limit: maxBody}}
-	found.message, found.typ = message(t), cleanName(t.attr("type"))
+	found.message, found.typ = cleanMessage(t.attr("message")), cleanShort(t.attr("type"))
 	f.draft.findings = append(f.draft.findings, found)
 	f.place, f.sink = inResult, &found.body
 	return f
@@ -205,7 +205,7 @@ func startResult(f frame, t token) frame {
 
 func startRun(f frame, t token) frame {
 	r := &runDraft{flaky: strings.HasPrefix(t.name, "flaky")}
-	r.kind, r.message, r.typ = Failed, message(t), cleanName(t.attr("type"))
+	r.kind, r.message, r.typ = Failed, cleanMessage(t.attr("message")), cleanShort(t.attr("type"))
 	if strings.HasSuffix(t.name, "Error") {
 		r.kind = Errored
 	}
@@ -238,7 +238,7 @@ func startText(f frame, t token, out, err *clip, props *[]property) frame {
 	default:
 		text := &clip{limit: maxMessage}
 		f.sink = text
-		name, value := cleanName(t.attr("name")), shorten(cleanText(t.attr("value")), maxMessage, false)
+		name, value := cleanName(t.attr("name")), cleanMessage(t.attr("value"))
 		f.end = func() {
 			if value == "" {
 				value = text.text(cleanText)
@@ -249,13 +249,9 @@ func startText(f frame, t token, out, err *clip, props *[]property) frame {
 	return f
 }
 
-func message(t token) string {
-	return shorten(cleanText(t.attr("message")), maxMessage, false)
-}
-
 func newSuite(parent *suite, t token) *suite {
 	s := &suite{
-		own: cleanName(t.attr("name")), hostname: cleanName(t.attr("hostname")), file: cleanName(t.attr("file")),
+		own: cleanName(t.attr("name")), hostname: cleanShort(t.attr("hostname")), file: cleanShort(t.attr("file")),
 		timestamp: t.attr("timestamp"), time: t.attr("time"),
 	}
 	s.outClip, s.errClip = clip{limit: maxOutput}, clip{limit: maxOutput}

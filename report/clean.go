@@ -52,6 +52,11 @@ func cleanText(s string) string {
 	return b.String()
 }
 
+// cleanShort is for texts that tell tests apart but are no names: two cut ones must stay two.
+func cleanShort(s string) string { return shorten(cleanText(s), maxName, true) }
+
+func cleanMessage(s string) string { return shorten(cleanText(s), maxMessage, false) }
+
 func isClean(s string) bool {
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < utf8.RuneSelf {

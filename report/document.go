@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/joshdk/go-junit"
 )
@@ -57,7 +58,7 @@ func (d *document) add(s *suite, c *draft) {
 		if r.promoted {
 			continue
 		}
-		r.body, r.run.out, r.run.err = r.text.text(cleanText), r.out.text(cleanText), r.err.text(cleanText)
+		r.body, r.run.out, r.run.err = strings.TrimSpace(r.text.text(cleanText)), r.out.text(cleanText), r.err.text(cleanText)
 		e.runs = append(e.runs, r.run)
 	}
 	if c.classname == "" {
@@ -105,7 +106,11 @@ func (d *document) collect(read []junit.Suite) {
 		s.out += from.SystemOut
 		s.err += from.SystemErr
 		for _, t := range from.Tests {
-			s.cases = append(s.cases, d.record(s.name, t))
+			r := d.record(s.name, t)
+			if n := len(s.cases); n > 0 {
+				r.share(&s.cases[n-1])
+			}
+			s.cases = append(s.cases, r)
 		}
 		d.collect(from.Suites)
 	}

@@ -70,7 +70,7 @@ func (a *attempt) errorCase(kind Kind) ErrorCase {
 		body.WriteString(err.Error() + "\n")
 	}
 	body.WriteString(a.tail())
-	e.Message = shorten(cleanText(e.Message), maxMessage, false)
+	e.Message = cleanMessage(e.Message)
 	e.Body = shorten(cleanText(body.String()), maxBody, false)
 	return e
 }
@@ -98,6 +98,6 @@ func (e ErrorCase) suite(a *attempt) *suite {
 	c := record{Case: Case{
 		Shard: e.Shard, Attempt: e.Attempt, Suite: "boxer", Classname: "boxer", Name: e.Name,
 		Status: Errored, Type: "boxer." + string(e.Kind), Message: e.Message, Body: e.Body,
-	}}
+	}, own: true}
 	return &suite{name: "boxer", cases: []record{c}, attempt: a, synthetic: true}
 }

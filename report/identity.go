@@ -39,20 +39,32 @@ func (o ordinals) next(k key) key {
 }
 
 // naming gives each case of the merged report a name of its own: of two that share suite, class and name, GitLab shows
-// one. It remembers for each name the next number to try.
-type naming map[uint64]uint32
+// one.
+type naming struct {
+	taken map[uint64]struct{}
+	next  map[uint64]int // number to try next behind a name that came twice
+}
+
+func newNaming() naming {
+	return naming{taken: map[uint64]struct{}{}, next: map[uint64]int{}}
+}
 
 func (n naming) name(r *record) string {
 	base := hash(r.Suite, r.Classname, r.Name).short()
-	if n[base] == 0 {
-		n[base] = 2
+	if n.take(base) {
 		return r.Name
 	}
-	for i := n[base]; ; i++ {
+	for i := max(n.next[base], 2); ; i++ {
 		name := fmt.Sprintf("%s [%d]", r.Name, i)
-		if k := hash(r.Suite, r.Classname, name).short(); n[k] == 0 {
-			n[base], n[k] = i+1, 2
+		if n.take(hash(r.Suite, r.Classname, name).short()) {
+			n.next[base] = i + 1
 			return name
 		}
 	}
+}
+
+func (n naming) take(k uint64) bool {
+	_, taken := n.taken[k]
+	n.taken[k] = struct{}{}
+	return !taken
 }

@@ -19,7 +19,9 @@ type source struct {
 
 func inspect(f File) *source {
 	s := &source{File: f}
-	s.err = s.readError(s.scan((*scanner).inspect))
+	s.err = s.readError(s.scan(func(sc *scanner) error {
+		return (&inspector{scanner: sc, source: s}).run()
+	}))
 	return s
 }
 
@@ -28,10 +30,10 @@ func (s *source) read(b *builder) *ReadError {
 	if s.err != nil && s.err.Kind != Truncated {
 		return s.err
 	}
-	return s.readError(s.scan(func(sc *scanner, _ *source) error { return b.build(sc) }))
+	return s.readError(s.scan(b.build))
 }
 
-func (s *source) scan(use func(*scanner, *source) error) error {
+func (s *source) scan(use func(*scanner) error) error {
 	info, err := os.Stat(s.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -54,7 +56,7 @@ func (s *source) scan(use func(*scanner, *source) error) error {
 	if _, err = f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return use(newScanner(s.enc.reader(f)), s)
+	return use(newScanner(s.enc.reader(f)))
 }
 
 func (s *source) readError(err error) *ReadError {
@@ -67,43 +69,4 @@ func (s *source) readError(err error) *ReadError {
 	}
 	known.File = s.Name
 	return known
-}
-
-// inspect reads to the end and keeps nothing but the names of the open test cases, for the message of a truncated file.
-func (s *scanner) inspect(into *source) error {
-	var inside []string
-	cases := 0
-	for {
-		t, err := s.next()
-		into.stray = s.stray
-		var known *ReadError
-		if errors.As(err, &known) && known.Kind == Truncated && len(inside) > 0 {
-			known.Reason += ", in test case " + inside[len(inside)-1]
-		}
-		if err != nil || t.kind == endOfFile {
-			return err
-		}
-		switch {
-		case t.kind == startToken && len(s.open) <= 1 && !isRoot(t.name):
-			return refuse(NotJUnit, t.line, "<%s> is not JUnit", cleanName(t.name))
-		case t.kind == startToken && t.name == "testcase":
-			inside = append(inside, cleanName(t.attr("name")))
-			cases++
-		case t.kind == endToken && t.name == "testcase":
-			inside = inside[:len(inside)-1]
-		}
-		if cases > maxCases {
-			return refuse(TooLarge, t.line, "more than %d test cases", maxCases)
-		}
-		into.hasCases = into.hasCases || isResult(t)
-	}
-}
-
-func isRoot(name string) bool {
-	return name == "testsuites" || name == "testsuite" || name == "testcase"
-}
-
-// isResult also counts a failure that stands in no test case: it will become one.
-func isResult(t token) bool {
-	return t.kind == startToken && (t.name == "testcase" || t.name == "failure" || t.name == "error")
 }

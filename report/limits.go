@@ -5,7 +5,9 @@ package report
 const (
 	maxBytes    = 256 << 20
 	maxCases    = 1_000_000 // in one file
+	maxSuites   = 200_000   // in one file
 	maxElements = 5_000_000 // in one file
+	maxInCase   = 100_000   // elements in one test case
 	maxDepth    = 64
 	maxTagName  = 1024
 

@@ -20,7 +20,7 @@ type merger struct {
 }
 
 func newMerger(o Options, size size, path string) *merger {
-	return &merger{options: o, size: size, names: naming{}, out: newOutput(path, cmp.Or(o.Name, "boxer"))}
+	return &merger{options: o, size: size, names: newNaming(), out: newOutput(path, cmp.Or(o.Name, "boxer"))}
 }
 
 // merge writes all that the attempts of one shard gave, boxer's own error cases last.
@@ -58,7 +58,7 @@ func (m *merger) errorCases(attempts []*attempt, others bool) int {
 		e := a.errorCase(kind)
 		m.write(e.suite(a))
 		m.result.ErrorCases = append(m.result.ErrorCases, e)
-		m.result.Incomplete = m.result.Incomplete || a.Configured && len(a.errs) > 0
+		m.result.Incomplete = m.result.Incomplete || kind == NotRun || a.Configured && len(a.errs) > 0
 		n++
 	}
 	return n
@@ -152,7 +152,7 @@ func (m *merger) list(c *record) {
 		m.options.Visit(c.Case)
 	}
 	switch {
-	case c.Status.Bad() && len(m.result.Failed) < maxListed && !strings.HasPrefix(c.Type, "boxer."):
+	case c.Status.Bad() && len(m.result.Failed) < maxListed && !c.own:
 		m.result.Failed = append(m.result.Failed, listed(c.Case))
 	case c.Status == Flaky && len(m.result.FlakyCases) < maxListed:
 		last := c.runs[len(c.runs)-1]

@@ -6,6 +6,7 @@ type record struct {
 	line, assertions string // as the report has them
 	props            []property
 	runs             []run // earlier ones that were bad
+	own              bool  // an error case of boxer's own
 	out, err         string
 }
 
@@ -38,6 +39,16 @@ func (r *record) asRun() run {
 	return run{
 		kind: r.Status, message: r.Message, typ: r.Type, body: r.Body,
 		seconds: formatSeconds(r.Seconds), out: r.out, err: r.err,
+	}
+}
+
+// share lets neighbours hold one copy of what they have in common, which in a big suite is most of it.
+func (r *record) share(with *record) {
+	if r.Classname == with.Classname {
+		r.Classname = with.Classname
+	}
+	if r.File == with.File {
+		r.File = with.File
 	}
 }
 

@@ -34,8 +34,9 @@ type Result struct {
 	ErrorCases []ErrorCase  // boxer's own: each is an error in the merged report too
 	Unread     []*ReadError // reports that could not be read whole, also those that a later attempt made up for
 	Warnings   []string
-	Incomplete bool // an error case stands for a configured report that is missing or could not be read whole
-	Empty      bool // no shard had a case
+	Incomplete bool // tests may be missing: an error case stands for a command that never ran, or for a configured
+	// report that is missing or could not be read whole
+	Empty bool // no shard had a case
 }
 
 // Shard is what one shard gave. The sets are for the check that each test ran once.

@@ -24,6 +24,7 @@ type token struct {
 	attrs []attr
 	text  []byte
 	line  int
+	depth int // of a start tag: how many elements stand around it
 }
 
 type attr struct{ name, value string }

@@ -9,7 +9,7 @@ import (
 // startTag also gives a tag that the end of the file cut off, with what it had, because a failure that had begun
 // must not be lost. The error follows on the next call.
 func (s *scanner) startTag() (token, error) {
-	t := token{kind: startToken, line: s.line}
+	t := token{kind: startToken, line: s.line, depth: len(s.open)}
 	s.readByte()
 	name, err := s.name()
 	t.name = local(name)

@@ -35,8 +35,8 @@ type runDraft struct {
 
 func newDraft(t token) *draft {
 	return &draft{
-		name: cleanName(t.attr("name")), classname: cleanName(t.attr("classname")), file: cleanName(t.attr("file")),
-		line: cleanText(t.attr("line")), assertions: cleanText(t.attr("assertions")), time: cleanText(t.attr("time")),
+		name: cleanName(t.attr("name")), classname: cleanName(t.attr("classname")), file: cleanShort(t.attr("file")),
+		line: cleanShort(t.attr("line")), assertions: cleanShort(t.attr("assertions")), time: cleanShort(t.attr("time")),
 		status: strings.ToLower(t.attr("status")), result: strings.ToLower(t.attr("result")),
 		out: clip{limit: maxOutput}, err: clip{limit: maxOutput},
 	}

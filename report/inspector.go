@@ -1,0 +1,74 @@
+package report
+
+import "errors"
+
+// inspector reads a file to its end and keeps nothing but counts, and the names of the open test cases for the message
+// about a truncated file.
+type inspector struct {
+	*scanner
+	*source
+	inside        []string
+	cases, suites int
+	before        int // elements of the file before the test case that is open
+}
+
+func (i *inspector) run() error {
+	for {
+		t, err := i.next()
+		i.source.stray = i.scanner.stray
+		var known *ReadError
+		if errors.As(err, &known) && known.Kind == Truncated && len(i.inside) > 0 {
+			known.Reason += ", in test case " + i.inside[len(i.inside)-1]
+		}
+		if err != nil || t.kind == endOfFile {
+			return err
+		}
+		switch t.kind {
+		case startToken:
+			if err := i.start(t); err != nil {
+				return err
+			}
+		case endToken:
+			if t.name == "testcase" {
+				i.inside = i.inside[:len(i.inside)-1]
+			}
+		}
+	}
+}
+
+func (i *inspector) start(t token) error {
+	if t.depth == 0 && !isRoot(t.name) {
+		return refuse(NotJUnit, t.line, "<%s> is not JUnit", cleanName(t.name))
+	}
+	i.count(t)
+	switch {
+	case i.cases > maxCases:
+		return refuse(TooLarge, t.line, "more than %d test cases", maxCases)
+	case i.suites > maxSuites:
+		return refuse(TooLarge, t.line, "more than %d test suites", maxSuites)
+	case len(i.inside) > 0 && i.elements-i.before > maxInCase:
+		return refuse(TooLarge, t.line, "more than %d elements in one test case", maxInCase)
+	}
+	return nil
+}
+
+// count takes a failure outside of any test case for one, since it will become one.
+func (i *inspector) count(t token) {
+	switch t.name {
+	case "testcase":
+		i.inside = append(i.inside, cleanName(t.attr("name")))
+		i.before = i.elements
+		i.cases++
+	case "failure", "error":
+		if len(i.inside) == 0 {
+			i.cases++
+		}
+	case "testsuite", "testsuites":
+		i.suites++
+	}
+	i.hasCases = i.hasCases || i.cases > 0
+}
+
+func isRoot(name string) bool {
+	return name == "testsuites" || name == "testsuite" || name == "testcase"
+}
