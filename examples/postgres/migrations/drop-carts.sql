@@ -1,0 +1,2 @@
+-- Carts live in the browser now.
+DROP TABLE carts;
