@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// suiteOf writes a report from words like "a:passed b:failed".
+func suiteOf(words string) string {
+	var b strings.Builder
+	b.WriteString(`<testsuite name="s">`)
+	for _, word := range strings.Fields(words) {
+		name, status, _ := strings.Cut(word, ":")
+		inner := map[string]string{
+			"passed": "", "failed": `<failure message="f"/>`, "error": `<error message="e"/>`, "skipped": `<skipped message="s"/>`,
+			"flaky": `<flakyFailure message="was"/>`,
+		}[status]
+		fmt.Fprintf(&b, `<testcase name="%s" time="1">%s</testcase>`, name, inner)
+	}
+	b.WriteString(`</testsuite>`)
+	return b.String()
+}
+
+// runsOf is a merged report in words, with the earlier runs: "a:flaky+FE b:failed+f" (flakyFailure, flakyError, rerunFailure).
+func runsOf(m merged) string {
+	var words []string
+	cases, _ := m.cases()
+	for _, c := range cases {
+		word := strings.ReplaceAll(*c.Name, " ", "") + ":" + string(c.status())
+		for _, runs := range []struct {
+			mark string
+			n    int
+		}{{"F", len(c.FlakyF)}, {"E", len(c.FlakyE)}, {"f", len(c.RerunF)}, {"e", len(c.RerunE)}} {
+			word += strings.Repeat("+"+runs.mark, runs.n)
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+func TestAttempts(t *testing.T) {
+	type goes []string // one report for each go; the exit code is 1, or 0 if it starts with "ok "
+	for _, row := range []struct {
+		name string
+		goes goes
+		want string
+	}{
+		{"passed after bad is flaky", goes{"a:failed b:error", "a:passed b:passed"}, "a:flaky+F b:flaky+E"},
+		{"bad after bad keeps both", goes{"a:failed", "a:error"}, "a:error+f"},
+		{"skipped after bad stays bad", goes{"a:failed", "ok a:skipped"}, "a:failed"},
+		{"not run again keeps its result", goes{"a:failed b:failed", "b:passed"}, "a:failed b:flaky+F"},
+		{"new tests are added", goes{"b:failed", "ok a:passed b:passed"}, "b:flaky+F a:passed"},
+		{"bad after passed is not hidden", goes{"a:passed b:failed", "a:failed b:passed"}, "a:failed b:flaky+F"},
+		{"passed after skipped ran", goes{"a:skipped b:failed", "ok a:passed b:passed"}, "a:passed b:flaky+F"},
+		{"skipped after passed tells nothing", goes{"a:passed b:failed", "a:skipped"}, "a:passed b:failed"},
+		{"flaky in a later go", goes{"a:passed b:failed", "a:flaky"}, "a:flaky+F b:failed"},
+		{"flaky after bad keeps all runs", goes{"a:error", "ok a:flaky"}, "a:flaky+F+E"},
+		{"three goes", goes{"a:failed", "a:error", "ok a:passed"}, "a:flaky+F+E"},
+		{"bad after flaky is bad", goes{"a:failed", "a:passed", "a:failed"}, "a:failed+f"},
+		{"a new test runs again", goes{"b:failed", "a:failed", "a:passed b:passed"}, "b:flaky+F a:flaky+F"},
+		{"one name twice: each by its place", goes{"a:failed a:passed", "a:passed a:passed"}, "a:flaky+F a[2]:passed"},
+		{"one name twice: the second stays bad", goes{"a:passed a:failed", "ok a:passed"}, "a:passed a[2]:failed"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var attempts []Attempt
+			for i, words := range row.goes {
+				rest, ok := strings.CutPrefix(words, "ok ")
+				a := attemptOf(t, 1, suiteOf(rest))
+				if a.Attempt = i + 1; ok {
+					a.Exit = 0
+				}
+				attempts = append([]Attempt{a}, attempts...) // in no good order
+			}
+			m, _ := mergeFor(t, Options{}, attempts...)
+			if got, _, _ := strings.Cut(runsOf(m), " shard1/1"); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func TestLaterMessageWins(t *testing.T) {
+	two := attemptOf(t, 1, strings.ReplaceAll(suiteOf("a:failed"), `"f"`, `"again"`))
+	two.Attempt = 2
+	m, _ := mergeFor(t, Options{}, attemptOf(t, 1, suiteOf("a:failed")), two)
+	if c := m.Suites[0].Cases[0]; c.result().Message != "again" || c.RerunF[0].Message != "f" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestHostnameIsIdentity(t *testing.T) {
+	desktop, phone := suiteOf("a:failed"), suiteOf("a:passed")
+	two := attemptOf(t, 0, strings.Replace(phone, "<testsuite", `<testsuite hostname="phone"`, 1))
+	two.Attempt = 2
+	m, _ := mergeFor(t, Options{}, attemptOf(t, 1, strings.Replace(desktop, "<testsuite", `<testsuite hostname="desktop"`, 1)), two)
+	if got := runsOf(m); got != "a:failed a[2]:passed" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// An error case of boxer goes only for a later go of the same command that ended well.
+func TestMadeUp(t *testing.T) {
+	lost := Attempt{Shard: 1, Of: 1, Attempt: 1, Exit: 137, Signal: "SIGKILL", Configured: true}
+	for _, row := range []struct {
+		name  string
+		later func(*Attempt)
+		want  int
+	}{
+		{"ended well", func(*Attempt) {}, 0},
+		{"exit code 1 with a failure", func(a *Attempt) { a.Exit, a.Reports = 1, []File{file(t, failing)} }, 1},
+		{"exit code 0 without a report", func(a *Attempt) { a.Reports = nil }, 2},
+		{"another batch", func(a *Attempt) { a.Batch = 2 }, 1},
+		{"ended by boxer", func(a *Attempt) { a.Killed = "time limit" }, 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			later := attemptOf(t, 0, passing)
+			later.Attempt = 2
+			row.later(&later)
+			_, r := mergeFor(t, Options{}, later, lost)
+			if len(r.ErrorCases) != row.want || r.Incomplete != (row.want > 0) {
+				t.Errorf("%d error cases, incomplete %v, want %d", len(r.ErrorCases), r.Incomplete, row.want)
+			}
+		})
+	}
+}
+
+// Batches of one go are no retries of each other.
+func TestBatches(t *testing.T) {
+	one, two := attemptOf(t, 1, suiteOf("a:failed")), attemptOf(t, 0, suiteOf("a:passed b:passed"))
+	one.Batch, two.Batch = 1, 2
+	m, _ := mergeFor(t, Options{}, two, one)
+	if got := runsOf(m); got != "a:failed a[2]:passed b:passed" {
+		t.Errorf("got %q", got)
+	}
+	again := attemptOf(t, 0, suiteOf("a:passed"))
+	again.Attempt, again.Batch = 2, 1
+	m, _ = mergeFor(t, Options{}, two, one, again)
+	if got := runsOf(m); got != "a:flaky+F a[2]:passed b:passed" {
+		t.Errorf("after a retry %q", got)
+	}
+}
+
+func TestExitCodeCaseIsRetriedToo(t *testing.T) {
+	m, _ := mergeFor(t, Options{}, Attempt{Shard: 1, Of: 1, Attempt: 2}, Attempt{Shard: 1, Of: 1, Attempt: 1, Exit: 2})
+	if got := runsOf(m); got != "shard1/1:flaky+F" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRerunsInOneReport(t *testing.T) {
+	for _, row := range []struct{ name, words, reruns, want string }{
+		{"bad then passed", "a:failed b:passed a:error a:passed", "", "a:flaky+F+E b:passed"},
+		{"turned off", "a:failed a:passed", "never", "a:failed a[2]:passed"},
+		{"passed then failed", "a:passed a:failed", "", "a:passed a[2]:failed"},
+		{"bad then skipped then passed", "a:failed a:skipped a:passed", "", "a:failed a[2]:skipped a[3]:passed"},
+		{"and once more", "a:failed a:passed a:failed a:passed", "", "a:flaky+F a[2]:flaky+F"},
+		{"flaky at the end", "a:failed a:flaky", "", "a:flaky+F+F"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			m, _ := mergeFor(t, Options{Reruns: row.reruns}, attemptOf(t, 0, suiteOf(row.words)))
+			if got := runsOf(m); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+	m, _ := mergeFor(t, Options{}, attemptOf(t, 0, suiteOf("a:failed")+suiteOf("a:passed")))
+	if got := runsOf(m); got != "a:failed a[2]:passed" {
+		t.Errorf("cases of two suite elements were joined: %q", got)
+	}
+}
