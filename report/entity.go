@@ -13,6 +13,7 @@ func (s *scanner) reference(to []byte) ([]byte, error) {
 	end := bytes.IndexByte(p, ';')
 	if end < 0 {
 		if len(p) < 32 && !bytes.ContainsAny(p[1:], " <>&\"'\r\n\t") {
+			s.skip(p)
 			return to, io.EOF
 		}
 		return to, refuse(Malformed, s.line, "a bare & (it must be written &amp;)")

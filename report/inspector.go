@@ -37,7 +37,7 @@ func (i *inspector) run() error {
 }
 
 func (i *inspector) start(t token) error {
-	if t.depth == 0 && !isRoot(t.name) {
+	if t.depth == 0 && !isRoot(t.name) && !t.cut {
 		return refuse(NotJUnit, t.line, "<%s> is not JUnit", cleanName(t.name))
 	}
 	i.count(t)

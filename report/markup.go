@@ -11,10 +11,7 @@ func (s *scanner) markup() (t token, found bool, err error) {
 	start := s.line
 	p, _ := s.r.Peek(2)
 	if len(p) < 2 {
-		if len(s.open) == 0 { // a lone `<` at the very end
-			s.outsideMark()
-			return t, false, nil
-		}
+		s.skip(p)
 		return t, false, io.EOF
 	}
 	switch second := p[1]; {
@@ -37,9 +34,8 @@ func (s *scanner) markup() (t token, found bool, err error) {
 
 // outsideMark passes a `<` in a log line.
 func (s *scanner) outsideMark() {
-	if s.stray == 0 {
-		s.stray = s.line
-	}
+	s.noteStray([]byte("<"), &s.stray, "")
+	s.noteStray([]byte("<"), &s.strayText, "")
 	s.readByte()
 }
 
@@ -58,6 +54,7 @@ func (s *scanner) declaration(start int) error {
 	rest, _ := s.r.Peek(len("<![CDATA["))
 	for _, whole := range []string{"<!--", "<![CDATA[", "<!DOCTYPE"} {
 		if len(rest) < len(whole) && strings.HasPrefix(whole, string(rest)) {
+			s.skip(rest)
 			return io.EOF
 		}
 	}

@@ -24,7 +24,8 @@ type token struct {
 	attrs []attr
 	text  []byte
 	line  int
-	depth int // of a start tag: how many elements stand around it
+	depth int  // of a start tag: how many elements stand around it
+	cut   bool // the file ended inside of this start tag
 }
 
 type attr struct{ name, value string }
@@ -42,18 +43,19 @@ func (t *token) attr(name string) string {
 // in text and XML 1.1, holds each text as a whole, and cannot say where a file that ends too early ended. What is not
 // well-formed in any other way is refused here too: nothing is guessed.
 type scanner struct {
-	r        *bufio.Reader
-	line     int      // of the byte read last
-	lastLine int      // the last one with anything on it
-	open     []string // elements, with their prefixes
-	roots    int
-	elements int
-	stray    int   // line of the first plain text outside of a root, or 0
-	closing  bool  // the start tag read last closed itself
-	cdata    bool  // inside of a CDATA section
-	fail     error // comes after the token that was cut off
-	value    clip  // of the attribute being read
-	scratch  []byte
+	r         *bufio.Reader
+	line      int      // of the byte read last
+	lastLine  int      // the last one with anything on it
+	open      []string // elements, with their prefixes
+	roots     int
+	elements  int
+	stray     int   // line of the first thing outside of a root that is no XML, or 0
+	strayText int   // the same without NUL bytes, which a crash can leave
+	closing   bool  // the start tag read last closed itself
+	cdata     bool  // inside of a CDATA section
+	fail      error // comes after the token that was cut off
+	value     clip  // of the attribute being read
+	scratch   []byte
 }
 
 func newScanner(r io.Reader) *scanner {
@@ -161,10 +163,15 @@ func (s *scanner) outside(window []byte) {
 	if n < 0 {
 		n = len(window)
 	}
-	if s.stray == 0 && len(bytes.Trim(window[:n], " \t\r\n\ufeff")) > 0 {
-		s.stray = s.line
-	}
+	s.noteStray(window[:n], &s.stray, " \t\r\n\ufeff")
+	s.noteStray(window[:n], &s.strayText, " \t\r\n\ufeff\x00")
 	s.skip(window[:n])
+}
+
+func (s *scanner) noteStray(p []byte, line *int, blank string) {
+	if rest := bytes.TrimLeft(p, blank); *line == 0 && len(rest) > 0 {
+		*line = s.line + bytes.Count(p[:len(p)-len(rest)], []byte("\n"))
+	}
 }
 
 // text reads up to the next markup or reference. Line ends become a single newline, as XML has it.
@@ -233,8 +240,8 @@ func (s *scanner) checkContent() error {
 	if s.roots > 0 {
 		return nil
 	}
-	if s.stray > 0 {
-		return refuse(NotJUnit, s.stray, "plain text is not JUnit")
+	if s.strayText > 0 {
+		return refuse(NotJUnit, s.strayText, "plain text is not JUnit")
 	}
 	return refuse(Empty, 1, "the file holds no element")
 }

@@ -17,7 +17,7 @@ func (s *scanner) startTag() (token, error) {
 		err = s.attributes(&t)
 	}
 	if err == io.EOF {
-		s.fail = s.truncated()
+		s.fail, t.cut = s.truncated(), true
 		return t, nil
 	}
 	if err != nil {
