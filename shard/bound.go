@@ -1,0 +1,35 @@
+package shard
+
+import (
+	"fmt"
+	"time"
+)
+
+// bound says in one sentence what keeps a run from being faster, if there is something to say.
+func bound(shards []Shard, cores int, fork time.Duration) string {
+	longest, sum, ran := Shard{}, time.Duration(0), 0
+	for _, s := range shards {
+		if s.Started.IsZero() {
+			continue
+		}
+		ran++
+		sum += s.Wall
+		if s.Wall > longest.Wall {
+			longest = s
+		}
+	}
+	if ran < 2 || longest.Wall < 100*time.Millisecond {
+		return ""
+	}
+	mean := sum / time.Duration(ran)
+	switch {
+	case fork > longest.Wall:
+		return fmt.Sprintf("forking took longer than the longest shard (%s): fewer children would help", seconds(longest.Wall))
+	case longest.Wall > mean+mean/2:
+		return fmt.Sprintf("shard %d took %s, the mean is %s: a more even split would help, more children will not",
+			longest.Number, seconds(longest.Wall), seconds(mean))
+	case ran >= cores:
+		return fmt.Sprintf("%d children on %s: more cores would help, more children will not", ran, plural(cores, "core"))
+	}
+	return fmt.Sprintf("%d children on %d cores, evenly split: more children would help", ran, cores)
+}

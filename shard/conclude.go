@@ -1,0 +1,157 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/runner"
+)
+
+// conclude merges the reports while the children are removed, decides, and tells.
+func (r *run) conclude(ctx context.Context, source runner.Source, attempts []*attempt) (Result, error) {
+	res := Result{
+		ReportDir: r.dir.path, Seed: r.options.Seed, Started: r.started, Setup: r.options.Setup,
+	}
+	if !r.lastFork.IsZero() {
+		res.Fork = r.lastFork.Sub(r.started)
+	}
+	var g errgroup.Group
+	g.Go(func() error { return r.tearDown(ctx, source, &res) })
+	rep, merged := r.merge(attempts)
+	err := errors.Join(merged, g.Wait())
+	if ctx.Err() == nil || signalOf(ctx) == 0 {
+		err = errors.Join(forkError(attempts), err)
+	}
+	r.judge(&res, attempts, rep)
+	res.Wall = time.Since(r.started)
+	res.Bound = bound(res.Shards, r.options.Cores, res.Fork)
+	res.ExitCode = r.exitCode(ctx, res, err != nil)
+	return r.tell(ctx, res, err)
+}
+
+func (r *run) merge(attempts []*attempt) (report.Result, error) {
+	all := make([]report.Attempt, len(attempts))
+	for i, a := range attempts {
+		all[i] = a.forReport(r.options)
+	}
+	o := report.Options{AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes}
+	rep, err := report.Merge(all, o, filepath.Join(r.dir.path, mergedFile))
+	if err != nil {
+		err = (&runner.Error{Reason: "the merged report was not written", Cause: "REPORT_NOT_WRITTEN", Fix: "df -h " + r.dir.path}).Because(err)
+	}
+	return rep, err
+}
+
+// judge lays what the reports say over how the commands ended.
+func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
+	res.Report = rep
+	res.Warnings = append(res.Warnings, rep.Warnings...)
+	for i, a := range attempts {
+		s := r.shardOf(a)
+		if i < len(rep.Shards) {
+			s.Totals, s.Checked = rep.Shards[i].Totals, rep.Shards[i].Checked
+			if s.State == Passed && (rep.Shards[i].State == "failed" || rep.Shards[i].State == "error") {
+				s.State = Failed
+			}
+		}
+		for _, e := range rep.ErrorCases {
+			if e.Shard == s.Number && s.Reason == "" && s.State == Failed {
+				s.Reason = e.Message
+			}
+		}
+		if !s.Checked && len(r.options.JUnit) == 0 && (s.State == Passed || s.State == Failed) {
+			s.Hint = r.hint()
+		}
+		res.Warnings = append(res.Warnings, warnings(s)...)
+		res.Shards = append(res.Shards, s)
+	}
+	res.Ledger = balance(res.Shards, rep, len(r.options.JUnit) > 0)
+}
+
+func (r *run) hint() string {
+	if r.options.Worktree == runner.Live && r.options.Count > 1 {
+		return "the shards share one worktree, so each needs a report of its own: --junit 'reports/junit-<i>.xml'"
+	}
+	return reporterHint(r.options.Command, r.options.Dir)
+}
+
+func (r *run) shardOf(a *attempt) Shard {
+	s := Shard{
+		Number: a.number, Of: a.total, State: a.state, Reason: a.reason, Exit: a.exit.Code, Signal: a.exit.Signal,
+		Child: a.child.Slug, Seed: seedOf(r.options.Seed, a.number), Started: a.started, Fork: a.forkTook, Wall: a.wall,
+		NotCollected: a.collected.skipped, Leftover: a.output.leftover,
+	}
+	if !a.started.IsZero() {
+		s.Log = logOf(a.number)
+	}
+	isReport := map[string]bool{}
+	for _, f := range a.collected.reports {
+		rel, _ := filepath.Rel(r.dir.path, f.Path)
+		isReport[filepath.ToSlash(rel)] = true
+		s.Reports = append(s.Reports, filepath.ToSlash(rel))
+	}
+	for _, f := range a.collected.files {
+		if name := path.Join(folderOf(a.number), f); !isReport[name] {
+			s.Artifacts = append(s.Artifacts, name)
+		}
+	}
+	return s
+}
+
+func warnings(s Shard) []string {
+	var all []string
+	for _, f := range s.NotCollected {
+		all = append(all, fmt.Sprintf("shard %d/%d: not collected: %s (%s)", s.Number, s.Of, f.Path, f.Reason))
+	}
+	if s.Leftover {
+		all = append(all, fmt.Sprintf("shard %d/%d: the command left a process behind that still held its output", s.Number, s.Of))
+	}
+	return all
+}
+
+func (r *run) exitCode(ctx context.Context, res Result, broken bool) int {
+	f := facts{signal: signalOf(r.outer), broken: broken, open: !res.Ledger.Closed}
+	if f.signal == 0 {
+		f.signal = signalOf(ctx)
+	}
+	for _, s := range res.Shards {
+		f.states = append(f.states, s.State)
+	}
+	// A report that holds no case is an error case of its own; where there is nothing else, no test ran.
+	rep := res.Report
+	f.noTests = rep.Empty && len(rep.ErrorCases) > 0
+	for _, e := range rep.ErrorCases {
+		f.noTests = f.noTests && e.Kind == report.NoTests && e.Exit == 0
+	}
+	if f.noTests {
+		for i := range f.states {
+			f.states[i] = Passed
+		}
+		return exitCode(f)
+	}
+	f.failed = rep.Bad() > 0
+	return exitCode(f)
+}
+
+// tell writes result.json and the summary. What cannot be told is an error of the run, and changes its exit code.
+func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
+	doc, failed := res.JSON()
+	if failed == nil {
+		failed = r.dir.write(resultFile, doc)
+	}
+	err = errors.Join(err, failed)
+	r.screen.close(func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
+	err = errors.Join(err, r.screen.err())
+	if err != nil {
+		res.ExitCode = r.exitCode(ctx, res, true)
+	}
+	return res, err
+}

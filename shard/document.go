@@ -1,0 +1,156 @@
+package shard
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/runner"
+)
+
+// document is result.json, and what boxer shard --json prints. Keys are interface: they are never renamed, new ones may
+// come. Times are seconds; paths are relative to the report folder; arrays are never null.
+type document struct {
+	Schema   int         `json:"schema"` // 1
+	ExitCode int         `json:"exit_code"`
+	Totals   totals      `json:"totals"`
+	Ledger   ledgerJSON  `json:"ledger"`
+	Shards   []shardJSON `json:"shards"`
+	Failures []caseJSON  `json:"failures"` // the first 1000
+	Flaky    []caseJSON  `json:"flaky"`    // the first 1000
+	Warnings []string    `json:"warnings"`
+	Times    times       `json:"times"`
+	Bound    string      `json:"bound"` // what limits the run, in words
+	Seed     uint32      `json:"seed"`
+	Kept     []string    `json:"kept"`        // names of children that outlive the run
+	Left     []string    `json:"not_removed"` // names of children whose removal failed
+	Report   string      `json:"report"`      // absolute folder of the results
+}
+
+type totals struct {
+	Tests    int `json:"tests"`
+	Passed   int `json:"passed"`
+	Failures int `json:"failures"`
+	Errors   int `json:"errors"`
+	Skipped  int `json:"skipped"`
+	Flaky    int `json:"flaky"` // of the passed ones
+}
+
+type ledgerJSON struct {
+	Closed bool     `json:"closed"`
+	Line   string   `json:"line"`
+	Notes  []string `json:"notes"`
+}
+
+type shardJSON struct {
+	Number       int           `json:"number"`
+	Of           int           `json:"of"`
+	State        State         `json:"state"`
+	Reason       string        `json:"reason"`
+	Hint         string        `json:"hint"`
+	ExitCode     int           `json:"exit_code"`
+	Signal       string        `json:"signal"`
+	Child        string        `json:"child"`
+	Seed         uint32        `json:"seed"`
+	Started      string        `json:"started"` // RFC 3339, UTC; "" if the command never started
+	Fork         float64       `json:"fork_seconds"`
+	Wall         float64       `json:"wall_seconds"`
+	Totals       totals        `json:"totals"`
+	Checked      bool          `json:"checked"` // false: no report, the exit code is all that is known
+	Log          string        `json:"log"`
+	Reports      []string      `json:"reports"`
+	Artifacts    []string      `json:"artifacts"`
+	NotCollected []skippedJSON `json:"not_collected"`
+	Leftover     bool          `json:"leftover"`
+}
+
+type skippedJSON struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+type caseJSON struct {
+	Shard     int     `json:"shard"`
+	Suite     string  `json:"suite"`
+	Classname string  `json:"classname"`
+	Name      string  `json:"name"`
+	File      string  `json:"file"`
+	Line      int     `json:"line"`
+	Status    string  `json:"status"`
+	Seconds   float64 `json:"seconds"`
+	Message   string  `json:"message"`
+}
+
+type times struct {
+	Started string  `json:"started"`
+	Setup   float64 `json:"setup_seconds"`
+	Fork    float64 `json:"fork_seconds"`
+	Wall    float64 `json:"wall_seconds"`
+}
+
+// JSON is the result as one document: what result.json holds.
+func (r Result) JSON() ([]byte, error) {
+	d := document{
+		Schema: 1, ExitCode: r.ExitCode, Totals: totalsOf(r.Report.Totals), Shards: []shardJSON{},
+		Ledger:   ledgerJSON{r.Ledger.Closed, r.Ledger.Line, some(r.Ledger.Notes)},
+		Failures: casesOf(r.Report.Failed), Flaky: casesOf(r.Report.FlakyCases), Warnings: some(r.Warnings),
+		Times: times{stamp(r.Started), r.Setup.Seconds(), r.Fork.Seconds(), r.Wall.Seconds()},
+		Bound: r.Bound, Seed: r.Seed, Kept: some(r.Kept), Left: some(r.NotRemoved), Report: r.ReportDir,
+	}
+	for _, s := range r.Shards {
+		d.Shards = append(d.Shards, shardDocument(s))
+	}
+	out, err := json.MarshalIndent(d, "", "  ")
+	return append(out, '\n'), err
+}
+
+func shardDocument(s Shard) shardJSON {
+	j := shardJSON{
+		Number: s.Number, Of: s.Of, State: s.State, Reason: s.Reason, Hint: s.Hint, ExitCode: s.Exit, Child: s.Child,
+		Seed: s.Seed, Started: stamp(s.Started), Fork: s.Fork.Seconds(), Wall: s.Wall.Seconds(), Totals: totalsOf(s.Totals),
+		Checked: s.Checked, Log: s.Log, Reports: some(s.Reports), Artifacts: some(s.Artifacts), Leftover: s.Leftover,
+		NotCollected: skippedOf(s.NotCollected),
+	}
+	if s.Signal != 0 {
+		j.Signal = signalName(s.Signal)
+	}
+	return j
+}
+
+func skippedOf(all []runner.Skipped) []skippedJSON {
+	out := []skippedJSON{}
+	for _, s := range all {
+		out = append(out, skippedJSON(s))
+	}
+	return out
+}
+
+func casesOf(all []report.Case) []caseJSON {
+	out := []caseJSON{}
+	for _, c := range all {
+		out = append(out, caseJSON{
+			Shard: c.Shard, Suite: c.Suite, Classname: c.Classname, Name: c.Name, File: c.File, Line: c.Line,
+			Status: string(c.Status), Seconds: c.Seconds, Message: c.Message,
+		})
+	}
+	return out
+}
+
+func totalsOf(t report.Totals) totals {
+	return totals{t.Tests, t.Passed, t.Failures, t.Errors, t.Skipped, t.Flaky}
+}
+
+// some makes an empty array of one that is missing.
+func some(all []string) []string {
+	if all == nil {
+		return []string{}
+	}
+	return all
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}

@@ -1,0 +1,134 @@
+package shard
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/boxer-ci/boxer/runner"
+)
+
+// Options say what a run does. Command, paths and Env may hold placeholders: <i> (the shard, from 1), <i0> (from 0),
+// <n> (how many), <child> (the child's name), each also in braces: {i}.
+type Options struct {
+	Scope     runner.Scope    // whose sandbox it is: for messages and for paths in reports
+	Count     int             // children, from 1 to 1024
+	Command   []string        // program and arguments
+	Dir       string          // absolute folder in which the command starts; "" is Base
+	Env       []string        // the whole environment of the command, NAME=value; Run adds the shard's own variables
+	User      string          // who runs the command in the child; "" is who called boxer
+	Worktree  runner.Worktree // what a child sees at the worktree's path; "" is runner.Private
+	Timeout   time.Duration   // per shard, from the command's start; 0 is none
+	Base      string          // absolute folder that JUnit and Artifacts are relative to
+	JUnit     []string        // globs of reports; none: the usual places are looked at
+	Artifacts []string        // globs of other files to bring out
+	ReportDir string          // absolute folder of the host; "" is boxer-report in Base
+	Node      Node            // which part of the shards this machine runs; zero: all
+	FailFast  bool            // the first shard that fails ends the others
+	Keep      bool            // the children outlive the run
+
+	AllowEmpty     string // as in report.Options
+	Reruns         string // as in report.Options
+	EmptyExitCodes []int  // as in report.Options
+
+	Seed  uint32        // BOXER_SEED of each child is made from it; 0 is a random one
+	Setup time.Duration // what the caller needed to start the parent, for the summary; 0: it ran already
+	Cores int           // of this machine, for the summary; 0 is found out
+
+	Out   io.Writer // live output and summary; nil is none
+	Mode  Mode      // of the live output
+	Width int       // columns of the terminal in mode Live; 0 is 80
+	Fence bool      // keep output from being read as workflow commands of GitHub Actions
+
+	Kill <-chan struct{} // closed: stop waiting, end everything now; nil for never
+}
+
+// Node is one of several CI machines that share the shards of a run. The zero Node is the only one.
+type Node struct {
+	Index, Total int // Index is from 1
+}
+
+// Mode is how a run shows what its shards are doing.
+type Mode string
+
+// The zero Mode is Lines.
+const (
+	Lines Mode = "lines" // each line of output as it comes, with the shard in front
+	Live  Mode = "live"  // one line per shard, rewritten in place; for terminals only
+	Quiet Mode = "quiet" // nothing before the summary
+)
+
+const (
+	maxCount      = 1024
+	reportDirName = "boxer-report"
+)
+
+// filled returns the options with their defaults in place.
+func (o Options) filled() Options {
+	if o.Dir == "" {
+		o.Dir = o.Base
+	}
+	if o.Worktree == "" {
+		o.Worktree = runner.Private
+	}
+	if o.ReportDir == "" {
+		o.ReportDir = filepath.Join(o.Base, reportDirName)
+	}
+	if o.Node == (Node{}) {
+		o.Node = Node{1, 1}
+	}
+	if o.Out == nil {
+		o.Out = io.Discard
+	}
+	if o.Mode == "" {
+		o.Mode = Lines
+	}
+	if o.Width <= 0 {
+		o.Width = 80
+	}
+	if o.Cores == 0 {
+		o.Cores = runtime.NumCPU()
+	}
+	for o.Seed == 0 {
+		var b [4]byte
+		rand.Read(b[:])
+		o.Seed = binary.LittleEndian.Uint32(b[:])
+	}
+	return o
+}
+
+// total is how many shards there are on all nodes.
+func (o Options) total() int { return o.Count * o.Node.Total }
+
+// number is the shard that the k-th child of this node runs, k from 0.
+func (o Options) number(k int) int { return (o.Node.Index-1)*o.Count + k + 1 }
+
+// display shortens a path of the host for people: relative to Base where it lies in it.
+func (o Options) display(path string) string {
+	if rel, err := filepath.Rel(o.Base, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// inRepository is the path of a file below Base as reports show it: relative to the worktree.
+func (o Options) inRepository(name string) string {
+	rel, err := filepath.Rel(o.Scope.Worktree, filepath.Join(o.Base, name))
+	if o.Scope.Worktree == "" || err != nil || !filepath.IsLocal(rel) {
+		return name
+	}
+	return rel
+}
+
+// ownPath is ReportDir as seen from Base, or "" if it lies elsewhere.
+func (o Options) ownPath() string {
+	rel, err := filepath.Rel(o.Base, o.ReportDir)
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return ""
+	}
+	return filepath.ToSlash(rel) + string(os.PathSeparator)
+}

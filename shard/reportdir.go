@@ -1,0 +1,214 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/boxer-ci/boxer/runner"
+)
+
+const (
+	ignoreFile  = ".gitignore" // also the mark by which boxer knows its own folder
+	ignoreAll   = "*\n"
+	mergedFile  = "junit.xml"
+	resultFile  = "result.json"
+	tempPattern = ".boxer-*.tmp"
+)
+
+// ours are the names that boxer writes into a report folder. Timings stay from run to run and are not among them.
+var ours = regexp.MustCompile(`^(junit\.xml|index\.html|result\.json|flaky\.json|shard-[0-9]+(\.log)?|\.shard-[0-9]+\.status|\.boxer-[0-9]+\.tmp)$`)
+
+// reportDir is the folder of a run's results, locked while the run lasts.
+type reportDir struct {
+	path string
+	root *os.Root
+	lock *os.File // the folder itself: a lock file would be one more thing to leave behind
+}
+
+// checkReportDir looks, and changes nothing.
+func checkReportDir(o Options) []error {
+	if !filepath.IsAbs(o.ReportDir) {
+		return nil // told by checkPaths
+	}
+	const fix = "boxer shard --report boxer-report ..."
+	if link := symlinkOnTheWay(o); link != "" {
+		return []error{fault(badReportDir, "rm "+link, "the report folder must not be a symlink, and %s is one", o.display(link))}
+	}
+	info, err := os.Lstat(o.ReportDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return checkWritable(nearest(o.ReportDir))
+	case err != nil:
+		return []error{fault(badReportDir, fix, "the report folder cannot be used: %v", err)}
+	case !info.IsDir():
+		return []error{fault(badReportDir, fix, "%s is no folder, so it cannot hold the reports", o.display(o.ReportDir))}
+	case !isOurs(o.ReportDir):
+		return []error{fault(badReportDir, fix, "%s holds other files, and boxer would remove some of them: a report folder is boxer's alone", o.display(o.ReportDir))}
+	}
+	return checkWritable(o.ReportDir)
+}
+
+// symlinkOnTheWay finds a symlink among the report folder and its parents in the worktree, which is what somebody
+// else's change can hold. Where the user keeps the worktree is the user's own business.
+func symlinkOnTheWay(o Options) string {
+	rel, err := filepath.Rel(o.Base, o.ReportDir)
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return ""
+	}
+	dir := o.Base
+	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		dir = filepath.Join(dir, part)
+		if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return dir
+		}
+	}
+	return ""
+}
+
+// isOurs says whether the folder is empty, marked as boxer's, or holds nothing but the folders of other nodes.
+func isOurs(dir string) bool {
+	if mark, err := os.ReadFile(filepath.Join(dir, ignoreFile)); err == nil {
+		return string(mark) == ignoreAll
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return errors.Is(err, fs.ErrPermission) // told by checkWritable
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), "node-") {
+			return false
+		}
+	}
+	return true
+}
+
+// nearest is the deepest folder on the way that is there.
+func nearest(dir string) string {
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+// checkWritable asks the kernel, which also knows of read-only mounts.
+func checkWritable(dir string) []error {
+	const writeAndEnter = 2 | 1
+	if err := syscall.Access(dir, writeAndEnter); err != nil {
+		return []error{fault(badReportDir, "boxer shard --report /tmp/boxer-report ...", "the report folder cannot be made or written in %s: %v", dir, err)}
+	}
+	return nil
+}
+
+// openReportDir makes the folder, takes it for this run and removes what an earlier run left in it: an old report must
+// never pass for a new one.
+func openReportDir(o Options) (*reportDir, error) {
+	if err := os.MkdirAll(o.ReportDir, 0o755); err != nil {
+		return nil, err
+	}
+	d := &reportDir{path: o.ReportDir}
+	var err error
+	if d.lock, err = lockFolder(o); err != nil {
+		return nil, err
+	}
+	if d.root, err = os.OpenRoot(o.ReportDir); err == nil {
+		err = d.clean()
+	}
+	if err == nil {
+		err = d.write(ignoreFile, []byte(ignoreAll))
+	}
+	if err != nil {
+		d.close()
+		return nil, fmt.Errorf("prepare the report folder: %w", err)
+	}
+	return d, nil
+}
+
+func lockFolder(o Options) (*os.File, error) {
+	f, err := os.Open(o.ReportDir)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, (&runner.Error{
+			Reason: fmt.Sprintf("another run is writing to %s", o.display(o.ReportDir)), Cause: runner.IsBusy,
+			Fix: "boxer shard --report boxer-report-2 ...",
+		}).At(o.Scope)
+	}
+	return nil, fmt.Errorf("lock %s: %w", o.ReportDir, err)
+}
+
+func (d *reportDir) clean() error {
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if ours.MatchString(e.Name()) {
+			errs = append(errs, d.root.RemoveAll(e.Name()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// write puts a file in its place by rename, so that nobody ever sees half of it.
+func (d *reportDir) write(name string, data []byte) error {
+	tmp, err := os.CreateTemp(d.path, tempPattern)
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = d.root.Rename(filepath.Base(tmp.Name()), name)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// shard opens the folder of a shard's files.
+func (d *reportDir) shard(number int) (*os.Root, error) {
+	name := folderOf(number)
+	if err := d.root.MkdirAll(name, 0o755); err != nil {
+		return nil, err
+	}
+	return d.root.OpenRoot(name)
+}
+
+// log opens the file for a shard's output. A later attempt goes on where the one before ended.
+func (d *reportDir) log(number int) (*os.File, error) {
+	return d.root.OpenFile(logOf(number), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+}
+
+func folderOf(number int) string { return fmt.Sprintf("shard-%d", number) }
+
+func logOf(number int) string { return folderOf(number) + ".log" }
+
+func (d *reportDir) close() {
+	if d.root != nil {
+		d.root.Close()
+	}
+	d.lock.Close()
+}

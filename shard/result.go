@@ -1,0 +1,72 @@
+package shard
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/runner"
+)
+
+// State is how a shard ended.
+type State string
+
+// The states of a shard. Lost is boxer's or the backend's fault, never that of a test.
+const (
+	Passed        State = "passed"
+	Failed        State = "failed"
+	TimedOut      State = "timed out"
+	Lost          State = "lost"
+	Cancelled     State = "cancelled"
+	NotFound      State = "not found"
+	NotExecutable State = "not executable"
+)
+
+// Result is what a run found. How it is written as JSON stands in document.go.
+type Result struct {
+	ExitCode int
+	Shards   []Shard // by number
+	Report   report.Result
+	Ledger   Ledger
+	Warnings []string // what changes no verdict but should be known, sorted by shard
+
+	ReportDir  string        // absolute; junit.xml, result.json and the rest lie in it
+	Seed       uint32        // Options.Seed of a run with the same seeds
+	Started    time.Time     // of the first step of this run
+	Setup      time.Duration // of the parent, as the caller told; 0: it ran already
+	Fork       time.Duration // until the last child was there
+	Wall       time.Duration // of this run
+	Bound      string        // what limits the run, in words; "" for nothing to say
+	Kept       []string      // names of the children that outlive the run
+	NotRemoved []string      // names of children whose removal failed
+}
+
+// Shard is what became of one shard.
+type Shard struct {
+	Number, Of int // from 1, over all nodes
+	State      State
+	Reason     string // why, where the state and the exit code do not say it
+	Hint       string // the next thing to try, or ""
+	Exit       int
+	Signal     syscall.Signal // that ended the command, 0 if none
+	Child      string         // its slug name; "" if there was none
+	Seed       uint32         // its BOXER_SEED
+	Started    time.Time      // of the command; zero if it never started
+	Fork       time.Duration  // until the child was there
+	Wall       time.Duration  // of the command
+
+	report.Totals                  // of its cases, boxer's own included
+	Checked       bool             // a report was read; if not, the exit code is all that is known
+	Log           string           // the output, relative to ReportDir
+	Reports       []string         // relative to ReportDir
+	Artifacts     []string         // relative to ReportDir
+	NotCollected  []runner.Skipped // matched a glob, but was not brought; relative to Base
+	Leftover      bool             // a process that the command left behind still held its output
+}
+
+// Ledger tells whether each test ran once.
+type Ledger struct {
+	Closed bool     // nothing is missing and nothing doubled, as far as it could be checked
+	Line   string   // the same in one line, for people
+	Notes  []string // what looks odd and is no fault
+}

@@ -1,0 +1,176 @@
+package shard
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/boxer-ci/boxer/report"
+)
+
+const (
+	maxShownFailures = 50
+	maxShownWarnings = 20
+	maxShownText     = 300 // characters of a message
+)
+
+// summary is what a run says at its end. Everything in it that a test or a command could have written is harmless.
+func summary(res Result, o Options) string {
+	var b strings.Builder
+	writeShards(&b, res, o)
+	writeFailures(&b, res)
+	writeWarnings(&b, res)
+	fmt.Fprintf(&b, "%s\n", res.Ledger.Line)
+	writeEnd(&b, res, o)
+	return b.String()
+}
+
+func writeShards(b *strings.Builder, res Result, o Options) {
+	shared := sharedReason(res.Shards)
+	for _, s := range res.Shards {
+		line := fmt.Sprintf("[%d/%d] %-9s %s", s.Number, s.Of, s.State, outcome(s))
+		if reason := harmless(cut(s.Reason, maxShownText)); reason != "" && shared == "" {
+			line += ": " + reason
+		}
+		if s.State != Passed && s.Log != "" {
+			line += "  " + o.display(filepath.Join(res.ReportDir, s.Log))
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	if shared != "" {
+		b.WriteString(harmless(cut(shared, maxShownText)) + "\n")
+	}
+}
+
+// sharedReason is what all shards have to say: a command that is not there is told once.
+func sharedReason(shards []Shard) string {
+	if len(shards) < 2 {
+		return ""
+	}
+	for _, s := range shards {
+		if s.Reason != shards[0].Reason {
+			return ""
+		}
+	}
+	return shards[0].Reason
+}
+
+// outcome is what a shard's tests did, or its exit code where no report tells.
+func outcome(s Shard) string {
+	var parts []string
+	switch {
+	case s.Checked:
+		parts = append(parts, plural(s.Tests, "test"))
+		if bad := s.Bad(); bad > 0 {
+			parts = append(parts, thousands(bad)+" failed")
+		}
+		if s.Skipped > 0 {
+			parts = append(parts, thousands(s.Skipped)+" skipped")
+		}
+		if s.Flaky > 0 {
+			parts = append(parts, thousands(s.Flaky)+" flaky")
+		}
+	case s.Signal != 0:
+		parts = append(parts, "ended by "+signalName(s.Signal))
+	case !s.Started.IsZero() && (s.State == Passed || s.State == Failed):
+		parts = append(parts, fmt.Sprintf("exit code %d", s.Exit))
+	}
+	if !s.Started.IsZero() {
+		parts = append(parts, seconds(s.Wall))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func writeFailures(b *strings.Builder, res Result) {
+	failed := res.Report.Failed
+	if len(failed) == 0 {
+		return
+	}
+	b.WriteString("\n")
+	for i, c := range failed {
+		if i == maxShownFailures {
+			fmt.Fprintf(b, "... and %s more, all in %s\n", plural(bad(res)-i, "failure"), mergedFile)
+			break
+		}
+		writeFailure(b, c)
+	}
+	b.WriteString("\n")
+}
+
+// bad counts the failed cases; those of boxer's own are told with their shards.
+func bad(res Result) int { return res.Report.Bad() - len(res.Report.ErrorCases) }
+
+func writeFailure(b *strings.Builder, c report.Case) {
+	name := c.Name
+	if c.Classname != "" && c.Classname != c.Name {
+		name = c.Classname + " > " + name
+	}
+	fmt.Fprintf(b, "FAILED [%d] %s\n", c.Shard, harmless(cut(name, maxShownText)))
+	message := cmp.Or(strings.TrimSpace(c.Message), firstLine(c.Body))
+	if message != "" {
+		fmt.Fprintf(b, "       %s\n", harmless(cut(message, maxShownText)))
+	}
+	switch {
+	case c.File != "" && c.Line > 0:
+		fmt.Fprintf(b, "       %s:%d\n", harmless(cut(c.File, maxShownText)), c.Line)
+	case c.File != "":
+		fmt.Fprintf(b, "       %s\n", harmless(cut(c.File, maxShownText)))
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+func writeWarnings(b *strings.Builder, res Result) {
+	all := append([]string{}, res.Warnings...)
+	all = append(all, res.Ledger.Notes...)
+	for i, w := range all {
+		if i == maxShownWarnings {
+			fmt.Fprintf(b, "... and %s more, all in %s\n", plural(len(all)-i, "warning"), resultFile)
+			break
+		}
+		fmt.Fprintf(b, "warning: %s\n", harmless(cut(w, maxShownText)))
+	}
+	for _, s := range res.Shards {
+		if s.Hint != "" {
+			fmt.Fprintf(b, "hint: %s\n", s.Hint)
+			break
+		}
+	}
+}
+
+func writeEnd(b *strings.Builder, res Result, o Options) {
+	var took []string
+	if res.Setup > 0 {
+		took = append(took, "setup "+seconds(res.Setup))
+	}
+	took = append(took, "fork "+seconds(res.Fork), "wall "+seconds(res.Wall))
+	fmt.Fprintf(b, "%s\n", strings.Join(took, " · "))
+	if res.Bound != "" {
+		fmt.Fprintf(b, "%s\n", res.Bound)
+	}
+	fmt.Fprintf(b, "results in %s\n", o.display(res.ReportDir))
+	if res.ExitCode != 0 && res.ExitCode != exitBroken {
+		fmt.Fprintf(b, "seed %d\n", res.Seed)
+	}
+	writeKept(b, res)
+}
+
+// writeKept says how to look into a child: the first that failed, else the first.
+func writeKept(b *strings.Builder, res Result) {
+	if len(res.Kept) == 0 {
+		return
+	}
+	show := res.Kept[0]
+	for _, s := range res.Shards {
+		if s.State != Passed && s.Child != "" {
+			show = s.Child
+			break
+		}
+	}
+	fmt.Fprintf(b, "kept: %s\nlook inside: boxer run --scope %s -- sh\nremove: boxer fork rm %s\n",
+		strings.Join(res.Kept, " "), show, strings.Join(res.Kept, " "))
+}

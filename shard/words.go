@@ -1,0 +1,45 @@
+package shard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// seconds is how long something took, as people read it.
+func seconds(d time.Duration) string {
+	if d >= time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}
+
+// thousands writes a count with its groups apart: 1,284.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + one + "s"
+}
+
+// list names shards by number: "shard 2", "shards 1, 2 and 4".
+func list(numbers []int) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.Itoa(n)
+	}
+	last := len(words) - 1
+	if last == 0 {
+		return "shard " + words[0]
+	}
+	return "shards " + strings.Join(words[:last], ", ") + " and " + words[last]
+}
