@@ -289,3 +289,55 @@ func TestProcessesReadsOddNames(t *testing.T) {
 		t.Error("not in the table")
 	}
 }
+
+func TestKillAllEndsAFamilyThatHides(t *testing.T) {
+	t.Parallel()
+	// A daemon that left its parent, its session and its group, a stopped one, and one that breeds.
+	p, out := output(t, `
+setsid sh -c 'setsid sleep 1001 & setsid sleep 1002 & wait' &
+sh -c 'kill -STOP $$' &
+sh -c 'while :; do sleep 0.01 & done' &
+echo ready; wait`)
+	if line, err := out.ReadString('\n'); line != "ready\n" {
+		t.Fatal(line, err)
+	}
+	family := func(all []reap.Stat) []reap.Stat {
+		var roots []int
+		var found []reap.Stat
+		for _, s := range all {
+			if s.PID == p.Pid() || s.SID == p.Pid() {
+				roots = append(roots, s.PID)
+				found = append(found, s)
+			}
+		}
+		return append(found, reap.Descendants(all, roots...)...)
+	}
+	eventually(t, "the family has grown", func() bool {
+		all, err := reap.Processes()
+		return err == nil && len(family(all)) > 6
+	})
+	if err := reap.KillAll(deadline(t), family); err != nil {
+		t.Error(err)
+	}
+	if status, err := p.Wait(deadline(t)); err != nil || status.Signal() != syscall.SIGKILL {
+		t.Errorf("%v, %v", status, err)
+	}
+}
+
+func TestKillAllNamesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	p := sh(t, "exec sleep 1000")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := reap.KillAll(ctx, func([]reap.Stat) []reap.Stat {
+		return []reap.Stat{{PID: p.Pid(), Start: "not its start"}} // as if the number had been given away
+	})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), strconv.Itoa(p.Pid())) {
+		t.Error(err)
+	}
+	select {
+	case <-p.Done():
+		t.Error("a process with another start time was killed")
+	default:
+	}
+}
