@@ -10,6 +10,7 @@ package config
 
 import (
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
@@ -68,7 +69,7 @@ type Request struct {
 
 // Load reads and checks everything. The error is Faults with all that is wrong.
 func Load(r Request) (Config, error) {
-	l := loader{request: r, cfg: Config{Base: r.Dir}, home: lookup(r.Env, "HOME")}
+	l := loader{request: r, cfg: Config{Base: r.Dir}, home: Lookup(r.Env, "HOME")}
 	l.readFile()
 	for i := range settings {
 		l.resolve(&settings[i])
@@ -113,7 +114,7 @@ func (l *loader) strongest(s *setting) (g given, found bool) {
 	if v, ok := l.request.Flags[s.flag]; ok && s.flag != "" {
 		return given{words: v, list: s.list, source: "--" + s.flag}, true
 	}
-	if v := lookup(l.request.Env, s.variable()); s.variable() != "" && v != "" {
+	if v := Lookup(l.request.Env, s.variable()); s.variable() != "" && v != "" {
 		return given{words: s.split(v), list: s.list, source: s.variable()}, true
 	}
 	if g, ok := l.file[s.key]; ok {
@@ -127,8 +128,16 @@ func (l *loader) apply(s *setting, c *Config, g given) {
 		return
 	}
 	if err := s.set(c, g); err != nil {
-		l.faults.addf(g.source, "%s: %s", s.key, err)
+		l.faults.addf(g.source, "%s%s", inFile(s.key, g.source), err)
 	}
+}
+
+// inFile starts a message with the key, where the source is a place in a file and so does not tell it.
+func inFile(key, source string) string {
+	if strings.HasPrefix(source, "--") || strings.HasPrefix(source, "BOXER_") {
+		return ""
+	}
+	return key + ": "
 }
 
 // finish checks what needs more than one setting.
@@ -146,8 +155,8 @@ func (l *loader) finish() {
 	c.Show = l.absolute("show", c.Show)
 }
 
-// lookup finds a variable in an environment list; the last one counts, as in a process.
-func lookup(env []string, name string) string {
+// Lookup finds a variable in an environment list; the last one counts, as in a process.
+func Lookup(env []string, name string) string {
 	value := ""
 	for _, e := range env {
 		if n, v := cut(e); n == name {

@@ -10,24 +10,28 @@ import (
 func (l *loader) confine() {
 	for _, list := range []struct {
 		key   string
-		globs []string
-	}{{"shard.junit", l.cfg.Shard.JUnit}, {"shard.artifacts", l.cfg.Shard.Artifacts}} {
-		for i, pattern := range list.globs {
+		globs *[]string
+	}{{"shard.junit", &l.cfg.Shard.JUnit}, {"shard.artifacts", &l.cfg.Shard.Artifacts}} {
+		var inside []string
+		source := l.sourceOf(list.key)
+		for _, pattern := range *list.globs {
 			full := pattern
 			if !filepath.IsAbs(full) {
 				full = filepath.Join(l.cfg.Base, full)
 			}
 			full = filepath.Clean(full)
 			if !within(l.request.Scope.Worktree, full) || climbs(full) {
-				l.faults.addf(l.sourceOf(list.key), "%s: %q leaves the %s %s", list.key, pattern, l.request.Scope.Kind(), l.request.Scope.Worktree)
+				l.faults.addf(source, "%s%q leaves the %s %s", inFile(list.key, source), pattern, l.request.Scope.Kind(), l.request.Scope.Worktree)
 				continue
 			}
 			if !within(l.cfg.Base, full) {
-				l.faults.addf(l.sourceOf(list.key), "%s: %q leaves the folder %s that patterns are relative to: keep %s further up", list.key, pattern, l.cfg.Base, FileName)
+				l.faults.addf(source, "%s%q leaves the folder %s that patterns are relative to: keep %s further up", inFile(list.key, source), pattern, l.cfg.Base, FileName)
 				continue
 			}
-			list.globs[i], _ = filepath.Rel(l.cfg.Base, full) // both are absolute
+			rel, _ := filepath.Rel(l.cfg.Base, full) // both are absolute
+			inside = append(inside, rel)
 		}
+		*list.globs = inside
 	}
 }
 

@@ -1,0 +1,175 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/boxer-ci/boxer/cmd/config"
+	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard"
+)
+
+type shardOptions struct {
+	deps
+	scoped scoped
+	run    shard.Options
+}
+
+func newShard(d deps, run func(context.Context, shardOptions) error) *cobra.Command {
+	o := shardOptions{deps: d}
+	c := &cobra.Command{
+		Use:   "shard [flags] -- COMMAND...",
+		Short: "Run one shard of the tests in each of several forks of the sandbox",
+		Long: "Prepares the sandbox if none runs, forks it, runs COMMAND in each child at once, merges the reports and removes\n" +
+			"what was started. In COMMAND and in paths, <i> is the shard from 1, <i0> from 0, <n> how many there are and\n" +
+			"<child> the child's name; {i} and so on mean the same where a shell would read < and >.\n\n" + exitHelp(),
+		Example: "  boxer shard --count 4 -- npm test -- '--shard=<i>/<n>'",
+	}
+	takesCommand(c)
+	d.shardFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		check := func(args []string, f *config.Faults) { o.check(c, args, f) }
+		return action(d, check, func(ctx context.Context) error { return run(ctx, o) })(c, args)
+	}
+	return c
+}
+
+func (d deps) shardFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.SortFlags = false
+	d.setting(f, "count", "`number` of children, or auto: as many as processors and memory admit")
+	d.setting(f, "junit", "`pattern` of JUnit reports that the command writes (repeatable)")
+	d.setting(f, "artifacts", "`pattern` of other files to bring out (repeatable)")
+	d.setting(f, "worktree", "`private`: each child writes to its own copy, or shared: all write to the real one")
+	d.setting(f, "timeout", "time `limit` of each shard, such as 20m")
+	d.setting(f, "env", "let a variable into the sandbox: `NAME`, NAME=value or PREFIX_* (repeatable)")
+	d.setting(f, "user", "`name` or number of the user inside")
+	d.switchSetting(f, "keep", "keep the children and the sandbox afterwards")
+	d.switchSetting(f, "prepare", "restart a running sandbox that is no branch source")
+	d.switchSetting(f, "fail-fast", "end the other shards when one has failed")
+	d.setting(f, "report", "`folder` for the reports (default boxer-report beside boxer.yaml)")
+	d.setting(f, "allow-empty", "may a shard's report hold no test: `auto`, true or false")
+	d.setting(f, "reruns", "count a test that fails and then passes in one report as flaky: `auto` or never")
+	d.setting(f, "empty-exit-codes", "exit `codes` by which the command says that it found no test, such as 5")
+	d.setting(f, "color", "`auto`, always or never")
+	d.setting(f, "ci", "whose log this is: `auto`, none, github or gitlab")
+	d.answers(f)
+}
+
+// check finds everything that is wrong with the call, before anything is started.
+func (o *shardOptions) check(c *cobra.Command, args []string, f *config.Faults) {
+	switch {
+	case len(args) > 0 && c.ArgsLenAtDash() != 0:
+		fault(f, "", "the command goes behind --: boxer shard -- %s", strings.Join(args, " "))
+		fallthrough
+	case len(args) > 0:
+		o.call.flags["command"] = args
+	case c.ArgsLenAtDash() == 0:
+		fault(f, "", "there is no command behind --")
+	}
+	o.scoped = o.resolve(f)
+	if o.scoped.dir == "" {
+		return
+	}
+	o.run = o.options(o.scoped)
+	o.validate(f)
+}
+
+// validate adds what package shard refuses to what package config has found, without saying a thing twice.
+func (o *shardOptions) validate(f *config.Faults) {
+	before := fmt.Sprint(*f)
+	for _, err := range flatten(o.run.Validate()) {
+		e, ok := errors.AsType[*runner.Error](err)
+		switch {
+		case err == nil:
+		case !ok:
+			fault(f, "", "%s", err)
+		case e.Cause == "NO_COMMAND" && strings.Contains(before, "command"):
+		case e.Fix != "":
+			fault(f, "", "%s: %s", e.Reason, e.Fix)
+		default:
+			fault(f, "", "%s", e.Reason)
+		}
+	}
+}
+
+// options are what package shard is asked to do.
+func (o *shardOptions) options(s scoped) shard.Options {
+	env, _ := config.Environment(o.Env, s.Env)
+	opts := shard.Options{
+		Scope: s.scope, Count: s.Shard.Count, Command: s.Shard.Command, Dir: s.dir, Env: env, User: s.User,
+		Worktree: s.Shard.Worktree, Timeout: s.Shard.Timeout, Base: s.Base, JUnit: s.Shard.JUnit, Artifacts: s.Shard.Artifacts,
+		ReportDir: s.Shard.Report, FailFast: s.Shard.FailFast, Keep: s.Shard.Keep,
+		AllowEmpty: yesNo(s.Shard.AllowEmpty), Reruns: s.Shard.Reruns, EmptyExitCodes: s.Shard.EmptyCodes,
+	}
+	if opts.Count == 0 {
+		opts.Count = autoCount(runtime.GOMAXPROCS(0), freeMemory("/"))
+	}
+	if s.Backend == "host" {
+		opts.Worktree = runner.Live // there is one worktree for all: report paths have to differ
+	}
+	return opts
+}
+
+// yesNo is package shard's word for allow_empty.
+func yesNo(word string) string {
+	switch word {
+	case "true":
+		return "yes"
+	case "false":
+		return "no"
+	}
+	return word
+}
+
+func runShard(ctx context.Context, o shardOptions) error {
+	o.show()
+	began := o.now()
+	session, err := o.start(ctx, o.scoped, o.scoped.Shard.Worktree)
+	if err != nil {
+		return at(err, o.scoped.scope)
+	}
+	if session.Started() {
+		o.run.Setup = o.now().Sub(began)
+	} else if o.scoped.Shard.Prepare {
+		o.say("this sandbox is a branch source already: nothing was restarted")
+	}
+	o.run.Kill = o.Signals.Kill()
+	result, err := shard.Run(ctx, session, o.run)
+	return o.conclude(session, result, err)
+}
+
+// conclude gives the sandbox back and says what package shard does not know.
+func (o shardOptions) conclude(session runner.Session, result shard.Result, err error) error {
+	code := result.ExitCode
+	if closing := session.Close(); closing != nil {
+		err = errors.Join(err, closing)
+		if code < exitSignal {
+			code = exitBroken
+		}
+	}
+	if code == exitFailed || code == exitNotFound {
+		if line := o.scoped.withheld(o.Env); line != "" {
+			o.say("%s", line)
+		}
+	}
+	if o.call.json {
+		err = errors.Join(err, o.document(result))
+	}
+	return ended{code, at(err, o.scoped.scope)}
+}
+
+// document prints what result.json holds.
+func (o shardOptions) document(result shard.Result) error {
+	b, err := result.JSON()
+	if err != nil {
+		return err
+	}
+	return o.answer(json.RawMessage(o.masker().Mask(string(b))))
+}
