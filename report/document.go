@@ -144,7 +144,7 @@ func (d *document) record(suite string, t junit.Test) record {
 		r.Type, r.Body = found.Type, found.Body
 	}
 	if r.Status == Skipped { // go-junit keeps only its message
-		r.Body = e.verdict.body
+		r.Body, r.Type = e.verdict.body, e.verdict.typ
 	}
 	if e.verdict.isTodo && d.vouched { // the runner does not count it: node's todo, Catch2's !mayfail
 		r.Status, r.Message = Skipped, e.verdict.todo

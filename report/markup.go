@@ -86,23 +86,19 @@ func (s *scanner) doctype(start int) error {
 
 func (s *scanner) skipPast(end string) error {
 	for {
+		if p, err := s.r.Peek(len(end)); err != nil {
+			s.skip(p)
+			return err
+		}
 		window, err := s.window()
 		if err != nil {
 			return err
 		}
-		n := bytes.IndexByte(window, end[0])
-		if n < 0 {
-			s.skip(window)
-			continue
-		}
-		s.skip(window[:n])
-		if s.has(end) {
-			s.skip([]byte(end))
+		if n := bytes.Index(window, []byte(end)); n >= 0 {
+			s.skip(window[:n+len(end)])
 			return nil
 		}
-		if _, err := s.readByte(); err != nil {
-			return err
-		}
+		s.skip(window[:len(window)-len(end)+1])
 	}
 }
 

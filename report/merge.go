@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ type merger struct {
 }
 
 func newMerger(o Options, size size, path string) *merger {
-	return &merger{options: o, size: size, names: newNaming(), out: newOutput(path, cmp.Or(o.Name, "boxer"))}
+	return &merger{options: o, size: size, names: newNaming(), out: newOutput(path, o)}
 }
 
 // merge writes all that the attempts of one shard gave, boxer's own error cases last.
@@ -117,10 +116,10 @@ func (m *merger) finish() (Result, error) {
 	r := &m.result
 	r.Empty = r.Tests == len(r.ErrorCases)
 	switch {
-	case m.out.size > maxMerged:
-		m.warn("the merged report has %d bytes; GitLab ignores one over %d", m.out.size, maxMerged)
+	case m.out.size > m.out.limit:
+		m.warn("the merged report has %d bytes; GitLab ignores one over %d", m.out.size, m.out.limit)
 	case m.size != whole:
-		m.warn("outputs of passed cases%s were left out to keep the merged report under %d bytes", m.size.more(), maxMerged)
+		m.warn("outputs of passed cases%s were left out to keep the merged report under %d bytes", m.size.more(), m.out.limit)
 	}
 	return *r, m.out.commit(r.Totals)
 }

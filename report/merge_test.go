@@ -233,7 +233,7 @@ func TestListsAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`<testsuite name="s">`)
 	for i := range maxListed + 5 {
-		fmt.Fprintf(&b, `<testcase name="%d"><failure message="m">%s</failure></testcase>`, i, strings.Repeat("x", 5000))
+		fmt.Fprintf(&b, `<testcase name="%d"><failure message="m">%s</failure></testcase>`, i, strings.Repeat("x", 4200))
 	}
 	b.WriteString(`</testsuite>`)
 	_, r := mergeFor(t, Options{}, attemptOf(t, 1, b.String()))

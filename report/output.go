@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,13 +23,14 @@ type output struct {
 	file       *os.File
 	w          *bufio.Writer
 	size       int64
+	limit      int64 // above which outputs are left out
 	err        error // the first; counting goes on without a file
 
 	ofPassed, overlong int64 // bytes of output that could be spared
 }
 
-func newOutput(path, name string) *output {
-	o := &output{path: path, name: cleanName(name)}
+func newOutput(path string, options Options) *output {
+	o := &output{path: path, name: cleanName(cmp.Or(options.Name, "boxer")), limit: cmp.Or(options.limit, maxMerged)}
 	o.w = bufio.NewWriterSize(writerFunc(o.write), 256<<10)
 	if path != "" {
 		o.err = o.create()

@@ -1,5 +1,7 @@
 package report
 
+import "strings"
+
 // record is a case with all that is written of it.
 type record struct {
 	Case
@@ -37,7 +39,7 @@ type suite struct {
 // asRun is what stays of a bad case when another run of it takes its place.
 func (r *record) asRun() run {
 	return run{
-		kind: r.Status, message: r.Message, typ: r.Type, body: r.Body,
+		kind: r.Status, message: r.Message, typ: r.Type, body: strings.TrimSpace(r.Body),
 		seconds: formatSeconds(r.Seconds), out: r.out, err: r.err,
 	}
 }

@@ -50,6 +50,8 @@ type Options struct {
 	Reruns         string     // never: a case that occurs again in a report is no rerun; "" and auto: see joinReruns
 	EmptyExitCodes []int      // exit codes other than 0 with which a report may hold no case
 	Visit          func(Case) // sees each case of the merged report once, in its order; may be nil
+
+	limit int64 // of the merged report; 0 is maxMerged, tests set less
 }
 
 // Merge reads all reports and writes one to path, or none if path is "". An error means that it could not be written;

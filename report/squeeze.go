@@ -50,8 +50,8 @@ func (s size) short(text *string, out *output) {
 func (o *output) smaller(than size) size {
 	o.w.Flush()
 	switch {
-	case o.path == "" || o.size <= maxMerged:
-	case o.ofPassed > 0 && (o.size-o.ofPassed <= maxMerged || o.overlong == 0):
+	case o.path == "" || o.size <= o.limit:
+	case o.ofPassed > 0 && (o.size-o.ofPassed <= o.limit || o.overlong == 0):
 		return withoutPassed
 	case o.overlong > 0:
 		return smallest
