@@ -17,12 +17,11 @@ const Parent ID = 0
 // Engine is what a backend does inside the keeper's process. The keeper serialises nothing for it except that
 // Boot comes first and once: all other methods may run at the same time, and must return when ctx ends.
 type Engine interface {
-	// Boot starts the parent, without its services.
-	Boot(ctx context.Context, spec runner.Spec) error
+	// Boot starts the parent, without its services, and returns the machine to prepare it through: its commands may
+	// be allowed more than those of Exec are.
+	Boot(ctx context.Context, spec runner.Spec) (runner.Machine, error)
 	// Exec runs one command as runner.Session.Exec says.
 	Exec(ctx context.Context, id ID, c runner.Command) (runner.Exit, error)
-	// Serve starts a service in the parent, as runner.Machine says.
-	Serve(ctx context.Context, name string, c runner.Command) (runner.ServiceProcess, error)
 	// Collect writes the files of the pick as a tar stream, names relative to Pick.Base. What was skipped is returned.
 	Collect(ctx context.Context, id ID, p runner.Pick, w io.Writer) ([]runner.Skipped, error)
 	// Clear removes the files of the pick.

@@ -1,0 +1,71 @@
+//go:build linux
+
+// Package gvisor is the backend built into boxer: every sandbox is a gVisor container over the host's own file
+// system, copied on write, and a child is restored from its parent's checkpoint.
+//
+// It owns what lies in its keeper's folder: mounts in the keeper's namespace, bundles, images, overlays. It may start
+// runsc (which is this binary again) for run, checkpoint and restore, and nothing else of it: commands go through
+// gVisor's own client library, and a sandbox is removed by killing its processes, since `runsc delete` trusts process
+// numbers that may be somebody else's. It must never mount anything outside the keeper's namespace.
+//
+// The choice a reader would question: what a sandbox may see is decided by mounts below the folder that serves as its
+// root, made by the keeper before the sandbox starts, and not by mounts in the container's specification. So the
+// list of mounts is the same for every parent and every child, as gVisor demands of a restore, whatever is hidden.
+package gvisor
+
+import (
+	"context"
+	"time"
+
+	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/runner/gvisor/guest"
+	"github.com/boxer-ci/boxer/runner/keeper"
+)
+
+// Kind is the name people choose the backend by.
+const Kind = "gvisor"
+
+// Backend starts and finds gVisor sandboxes.
+type Backend struct{ keeper keeper.Config }
+
+// New makes the backend with its files below dirs.
+func New(dirs runner.Dirs) *Backend {
+	return &Backend{keeper.Config{Kind: Kind, Dirs: dirs}}
+}
+
+// Kind is "gvisor".
+func (b *Backend) Kind() string { return Kind }
+
+// Attach connects to the scope's running sandbox.
+func (b *Backend) Attach(ctx context.Context, s runner.Scope) (runner.Session, error) {
+	session, err := b.keeper.Attach(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return keeper.ForkSession{Session: session}, nil
+}
+
+// Start attaches to the scope's sandbox or starts one.
+func (b *Backend) Start(ctx context.Context, s runner.Scope, spec runner.Spec, progress func(runner.Step)) (runner.Session, error) {
+	session, err := b.keeper.Start(ctx, s, spec, progress)
+	if err != nil {
+		return nil, err
+	}
+	return keeper.ForkSession{Session: session}, nil
+}
+
+// Main runs the process that args[0] names, if it is one of this package's: the keeper of a scope, or a program
+// inside a sandbox.
+func Main(args []string) (code int, handled bool) {
+	if code, handled := guest.Main(args); handled {
+		return code, true
+	}
+	return keeper.Main(args, Kind, newEngine)
+}
+
+const (
+	// clockSlack is how far a child's clock may be from the host's right after the fork.
+	clockSlack = 2 * time.Second
+	// defaultGrace is the time from SIGTERM to SIGKILL of a command whose Grace is not set.
+	defaultGrace = 2 * time.Second
+)
