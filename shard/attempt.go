@@ -19,6 +19,7 @@ type attempt struct {
 	number, total int // the shard
 	child         runner.Child
 	forkTook      time.Duration
+	forkFault     error     // of a first try, where the second one went well
 	begun         time.Time // of the attempt, before the command's start
 	started       time.Time // of the command; zero if it never started
 	wall          time.Duration
@@ -81,9 +82,6 @@ func (r *run) exec(ctx context.Context, a *attempt, p place) error {
 	own, done := afterwards(ctx, r.killed, leftoverGrace, urgentGrace)
 	defer done()
 	a.output = out.finish(own)
-	if a.output.leftover {
-		r.screen.note(fmt.Sprintf("shard %d: the command has ended, but a process that it left behind still holds its output; boxer does not wait for it", a.number))
-	}
 	return nil
 }
 

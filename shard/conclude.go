@@ -27,9 +27,7 @@ func (r *run) conclude(ctx context.Context, source runner.Source, attempts []*at
 	g.Go(func() error { return r.tearDown(ctx, source, &res) })
 	rep, merged := r.merge(attempts)
 	err := errors.Join(merged, g.Wait())
-	if ctx.Err() == nil || signalOf(ctx) == 0 {
-		err = errors.Join(forkError(attempts), err)
-	}
+	err = errors.Join(startError(attempts), err)
 	r.judge(&res, attempts, rep)
 	res.Wall = time.Since(r.started)
 	res.Bound = bound(res.Shards, r.options.Cores, res.Fork)
@@ -70,7 +68,7 @@ func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 		if !s.Checked && len(r.options.JUnit) == 0 && (s.State == Passed || s.State == Failed) {
 			s.Hint = r.hint()
 		}
-		res.Warnings = append(res.Warnings, warnings(s)...)
+		res.Warnings = append(res.Warnings, warnings(s, a.forkFault)...)
 		res.Shards = append(res.Shards, s)
 	}
 	res.Ledger = balance(res.Shards, rep, len(r.options.JUnit) > 0)
@@ -106,13 +104,16 @@ func (r *run) shardOf(a *attempt) Shard {
 	return s
 }
 
-func warnings(s Shard) []string {
+func warnings(s Shard, forkFault error) []string {
 	var all []string
+	if forkFault != nil && s.Child != "" {
+		all = append(all, fmt.Sprintf("shard %d/%d: the first fork failed: %v", s.Number, s.Of, forkFault))
+	}
 	for _, f := range s.NotCollected {
 		all = append(all, fmt.Sprintf("shard %d/%d: not collected: %s (%s)", s.Number, s.Of, f.Path, f.Reason))
 	}
 	if s.Leftover {
-		all = append(all, fmt.Sprintf("shard %d/%d: the command left a process behind that still held its output", s.Number, s.Of))
+		all = append(all, fmt.Sprintf("shard %d/%d: the command left a process behind that still held its output; boxer did not wait for it", s.Number, s.Of))
 	}
 	return all
 }

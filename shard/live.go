@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
-	"unicode/utf8"
 )
 
 const refresh = 100 * time.Millisecond
@@ -21,6 +21,7 @@ type liveScreen struct {
 	drawn   int // lines that stand on the screen
 	stop    chan struct{}
 	stopped chan struct{}
+	data    sync.Mutex // of shards: never held during a write, so that a stopped terminal stops no shard
 }
 
 type liveShard struct {
@@ -49,7 +50,7 @@ func (s *liveScreen) keepDrawing() {
 	for {
 		select {
 		case <-tick.C:
-			s.update(func() []byte { return s.draw(time.Now()) })
+			s.write(s.draw(time.Now()))
 		case <-s.stop:
 			return
 		}
@@ -61,45 +62,28 @@ func (s *liveScreen) prefix(int) string { return "" }
 func (s *liveScreen) output(shard int, block []byte) {
 	last := bytes.TrimRight(block, "\n")
 	last = last[bytes.LastIndexByte(last, '\n')+1:]
-	if len(last) > 0 {
-		s.update(func() []byte { s.shards[shard-s.first].message = string(last); return nil })
+	if len(last) == 0 {
+		return
 	}
+	s.data.Lock()
+	defer s.data.Unlock()
+	s.shards[shard-s.first].message = string(last)
 }
 
 func (s *liveScreen) state(shard int, state string) {
-	s.update(func() []byte {
-		l := &s.shards[shard-s.first]
-		now := time.Now()
-		l.took = now.Sub(l.since)
-		l.state, l.since = state, now
-		return nil
-	})
-}
-
-// note stands above the lines of the shards.
-func (s *liveScreen) note(text string) {
-	s.update(func() []byte {
-		out := append(s.erase(), "boxer: "+harmless(text)+"\n"...)
-		return append(out, s.draw(time.Now())...)
-	})
+	s.data.Lock()
+	defer s.data.Unlock()
+	l := &s.shards[shard-s.first]
+	now := time.Now()
+	l.took = now.Sub(l.since)
+	l.state, l.since = state, now
 }
 
 func (s *liveScreen) close(summary func(io.Writer)) {
 	close(s.stop)
 	<-s.stopped
-	s.update(s.erase)
+	s.write(s.erase())
 	s.lineScreen.close(summary)
-}
-
-// update changes what is shown and writes what follows from it, under the one lock.
-func (s *liveScreen) update(change func() []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b := change(); len(b) > 0 {
-		if _, err := s.w.Write(b); err != nil && s.failed == nil {
-			s.failed = fmt.Errorf("print the status: %w", err)
-		}
-	}
 }
 
 // erase goes back to where the first line of the shards stands and clears all below.
@@ -113,6 +97,8 @@ func (s *liveScreen) erase() []byte {
 }
 
 func (s *liveScreen) draw(now time.Time) []byte {
+	s.data.Lock()
+	defer s.data.Unlock()
 	out := s.erase()
 	for i := range s.shards {
 		out = append(out, s.line(i, now)+"\n"...)
@@ -147,10 +133,27 @@ func uncoloured(line string) string {
 	return strings.ReplaceAll(line, "\t", " ")
 }
 
-// cut shortens a text to that many characters.
+// cut shortens a text to that many columns. Beyond the European scripts a character is taken to need two.
 func cut(text string, width int) string {
-	if utf8.RuneCountInString(text) <= width {
+	if columns(text) <= width {
 		return text
 	}
-	return string([]rune(text)[:max(width-1, 0)]) + "…"
+	used := 1
+	for i, r := range text {
+		if used += columns(string(r)); used > width {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		n++
+		if r >= 0x1100 {
+			n++
+		}
+	}
+	return n
 }

@@ -84,14 +84,14 @@ func (r *run) shard(ctx context.Context, source runner.Source, k int) *attempt {
 	number := r.options.number(k)
 	r.screen.state(number, "forking")
 	begin := time.Now()
-	child, err := r.fork(ctx, source, number)
+	child, fault, err := r.fork(ctx, source)
 	if err != nil {
 		a := r.notRun(ctx, k, err)
 		r.screen.state(number, string(a.state))
 		return a
 	}
 	a := r.command(ctx, child, number)
-	a.forkTook = a.begun.Sub(begin)
+	a.forkTook, a.forkFault = a.begun.Sub(begin), fault
 	r.screen.state(number, string(a.state))
 	switch {
 	case a.strange != 0:
@@ -103,21 +103,21 @@ func (r *run) shard(ctx context.Context, source runner.Source, k int) *attempt {
 }
 
 // fork makes a child, and tries once more if that fails. From the moment it is there it is on the list of what must be
-// removed.
-func (r *run) fork(ctx context.Context, source runner.Source, number int) (runner.Child, error) {
-	child, err := source.Fork(ctx)
+// removed. Fault is the error of a first try that did not matter in the end.
+func (r *run) fork(ctx context.Context, source runner.Source) (child runner.Child, fault, err error) {
+	child, err = source.Fork(ctx)
 	if err != nil && ctx.Err() == nil {
-		r.screen.note(fmt.Sprintf("shard %d: the fork failed, trying once more: %v", number, err))
+		fault = err
 		child, err = source.Fork(ctx)
 	}
 	if err != nil {
-		return child, err
+		return child, fault, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.children = append(r.children, child)
 	r.lastFork = time.Now()
-	return child, nil
+	return child, fault, nil
 }
 
 // notRun is the attempt of a shard whose command never started.
@@ -132,8 +132,8 @@ func (r *run) notRun(ctx context.Context, k int, err error) *attempt {
 	return a
 }
 
-// forkError is the error of a run in which no shard got a child.
-func forkError(attempts []*attempt) error {
+// startError is the error of a run in which no shard got as far as its command.
+func startError(attempts []*attempt) error {
 	for _, a := range attempts {
 		if a.state != Lost || a.notRun == "" {
 			return nil
@@ -142,5 +142,5 @@ func forkError(attempts []*attempt) error {
 	if e, ok := errors.AsType[*runner.Error](attempts[0].err); ok {
 		return e
 	}
-	return fmt.Errorf("fork the sandbox: %w", attempts[0].err)
+	return fmt.Errorf("start the shards: %w", attempts[0].err)
 }

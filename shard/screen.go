@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// screen is what people see of a run. All of it goes through one lock, and what is written at once is whole lines.
+// screen is what people see of a run. What is written at once is whole lines. A write may hang, on a terminal that
+// somebody stopped: so nothing but a reader of output, open and close may write.
 type screen interface {
 	open()
 	prefix(shard int) string         // of each line of the shard's output
 	output(shard int, block []byte)  // whole lines with their prefix
 	state(shard int, state string)   // what the shard is doing now
-	note(text string)                // one line of boxer's own
 	close(summary func(w io.Writer)) // ends the live part and writes the summary
 	err() error                      // the first write that failed
 }
@@ -64,8 +64,6 @@ func (s *lineScreen) output(_ int, block []byte) {
 
 func (s *lineScreen) state(int, string) {}
 
-func (s *lineScreen) note(text string) { s.print("boxer: " + harmless(text) + "\n") }
-
 func (s *lineScreen) close(summary func(io.Writer)) {
 	summary(writerFunc(s.write))
 	if s.token != "" {
@@ -83,6 +81,9 @@ func (s *lineScreen) print(text string) { s.write([]byte(text)) }
 
 // write never stops a run: a terminal that is gone is told at the end.
 func (s *lineScreen) write(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.w.Write(b); err != nil && s.failed == nil {
