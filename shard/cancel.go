@@ -8,14 +8,6 @@ import (
 	"time"
 )
 
-// Interrupt is the cause to end the context of a run with when boxer got that signal.
-type Interrupt syscall.Signal
-
-// Signal is what boxer got.
-func (i Interrupt) Signal() syscall.Signal { return syscall.Signal(i) }
-
-func (i Interrupt) Error() string { return "interrupted by " + signalName(i.Signal()) }
-
 // strangeSignal ends a run in which a command died of a signal that boxer did not send: whoever ends all processes of a
 // job (GitLab's docker executor does) reaches the commands before it reaches boxer.
 type strangeSignal struct {

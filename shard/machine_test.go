@@ -192,12 +192,9 @@ func (m *machine) Exec(ctx context.Context, name string, c runner.Command) (runn
 	cmd.Dir, cmd.Env = m.inside(folder, c.Dir), c.Env
 	cmd.Stdout, cmd.Stderr = c.Stdout, c.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
+	if err := m.start(name, cmd); err != nil {
 		return runner.Exit{}, m.notStarted(c.Args[0], err)
 	}
-	m.mu.Lock()
-	m.groups[name] = append(m.groups[name], cmd.Process.Pid)
-	m.mu.Unlock()
 	if m.loseChildOf > 0 && strings.HasSuffix(name, fmt.Sprintf("-f%d", m.loseChildOf)) {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		cmd.Wait()
@@ -206,11 +203,28 @@ func (m *machine) Exec(ctx context.Context, name string, c runner.Command) (runn
 	return m.wait(ctx, cmd, c.Grace)
 }
 
+// start holds the lock, so that a removal meets a command either not yet started or known.
+func (m *machine) start(name string, cmd *exec.Cmd) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.folders[name] == "" {
+		return errors.New(name + " is gone")
+	}
+	err := cmd.Start()
+	if err == nil {
+		m.groups[name] = append(m.groups[name], cmd.Process.Pid)
+	}
+	return err
+}
+
 func (m *machine) notStarted(program string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return (&runner.Error{Reason: program + " cannot be executed", Cause: runner.CommandNotExecutable}).Because(err)
 	}
-	return (&runner.Error{Reason: program + " is not found in PATH", Cause: runner.CommandNotFound}).Because(err)
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return (&runner.Error{Reason: program + " is not found in PATH", Cause: runner.CommandNotFound}).Because(err)
+	}
+	return err
 }
 
 func (m *machine) wait(ctx context.Context, cmd *exec.Cmd, grace time.Duration) (runner.Exit, error) {

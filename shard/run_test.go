@@ -34,6 +34,12 @@ func junit(file string, names ...string) string {
 	return fmt.Sprintf(`mkdir -p "$(dirname "%s")" && echo '<testsuite name="s">%s</testsuite>' > "%s"`, file, cases, file)
 }
 
+// interrupted is the cause that a caller ends the run with.
+type interrupted syscall.Signal
+
+func (i interrupted) Signal() syscall.Signal { return syscall.Signal(i) }
+func (i interrupted) Error() string          { return "interrupted by " + signalName(i.Signal()) }
+
 // screenOf is what was written, and lets a test wait for a part of it.
 type screenOf struct {
 	mu      sync.Mutex
@@ -526,7 +532,7 @@ func TestInterrupt(t *testing.T) {
 			m := newMachine(t)
 			o := m.shell(4, junit("r.xml", "t<i>")+"; "+tt.line)
 			o.JUnit = []string{"r.xml"}
-			res, err, took := cancelWhen(t, forking{m}, o, Interrupt(tt.signal), "ready", 4)
+			res, err, took := cancelWhen(t, forking{m}, o, interrupted(tt.signal), "ready", 4)
 			check(t, res, err, 128+int(tt.signal), Cancelled, Cancelled, Cancelled, Cancelled)
 			checkRemoved(t, m)
 			if took > tt.limit {
@@ -545,7 +551,7 @@ func TestInterruptWhileForking(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	m.onFork = func(n int) {
 		if n == 2 {
-			cancel(Interrupt(syscall.SIGINT))
+			cancel(interrupted(syscall.SIGINT))
 		}
 	}
 	res, err := Run(ctx, forking{m}, m.shell(4, "exec sleep 60"))
@@ -566,7 +572,7 @@ func TestInterruptWithKeepRemoves(t *testing.T) {
 	m := newMachine(t)
 	o := m.shell(2, "echo ready; exec sleep 60")
 	o.Keep = true
-	res, err, _ := cancelWhen(t, forking{m}, o, Interrupt(syscall.SIGINT), "ready", 2)
+	res, err, _ := cancelWhen(t, forking{m}, o, interrupted(syscall.SIGINT), "ready", 2)
 	check(t, res, err, 130, Cancelled, Cancelled)
 	checkRemoved(t, m)
 }
@@ -586,7 +592,7 @@ func TestKill(t *testing.T) {
 	go func() {
 		<-ready
 		since = time.Now()
-		cancel(Interrupt(syscall.SIGINT))
+		cancel(interrupted(syscall.SIGINT))
 		close(kill)
 	}()
 	res, err := Run(ctx, forking{m}, o)
@@ -745,7 +751,7 @@ func TestAStuckTerminalDoesNotHoldUpTheRemoval(t *testing.T) {
 		Run(ctx, forking{m}, o)
 	}()
 	<-out.reached
-	cancel(Interrupt(syscall.SIGINT))
+	cancel(interrupted(syscall.SIGINT))
 	deadline := time.After(20 * time.Second)
 	for len(m.alive()) > 0 {
 		select {

@@ -18,7 +18,7 @@ import (
 // is what kept boxer from learning or telling the result. The Result is complete even then, its ExitCode included.
 //
 // When ctx ends, commands get SIGTERM, what they have written is collected and reported, and the children are removed.
-// If the cause of its end has a method Signal (see Interrupt), that signal decides the exit code.
+// If the cause of its end has a method Signal() syscall.Signal, that signal decides the exit code.
 func Run(ctx context.Context, s runner.Session, o Options) (Result, error) {
 	o = o.filled()
 	if _, shares := s.(runner.Sharer); shares {

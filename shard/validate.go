@@ -135,10 +135,10 @@ func checkPattern(p string) error {
 // withIndex puts the shard's number into the name of a report: what a user would do.
 func withIndex(pattern string) string {
 	pattern = tidy(pattern)
-	ext := path.Ext(pattern)
-	if strings.ContainsAny(ext, "*/") {
-		return pattern + "-<i>.xml"
+	if name := path.Base(pattern); strings.Trim(name, "*") == "" {
+		return strings.TrimSuffix(pattern, name) + strings.TrimPrefix(name+"/", "*/") + "*-<i>.xml"
 	}
+	ext := path.Ext(pattern)
 	return strings.TrimSuffix(pattern, ext) + "-<i>" + ext
 }
 
