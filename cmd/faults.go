@@ -103,16 +103,23 @@ func (d deps) unknownCommand(root *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	word := args[0]
-	for _, a := range args {
-		if !strings.HasPrefix(a, "-") {
-			word = a
-			break
-		}
-	}
+	word := firstWord(root, args)
 	what := "unknown command " + word
 	if near := config.Nearest(word, names); near != "" {
 		what += ", did you mean " + near + "?"
 	}
 	return config.Faults{{What: what}}
+}
+
+// firstWord is the first argument that is neither a flag nor a flag's value.
+func firstWord(c *cobra.Command, args []string) string {
+	for i := 0; i < len(args); i++ {
+		if !strings.HasPrefix(args[i], "-") {
+			return args[i]
+		}
+		if flag, hasValue := flagOf(c, args[i]); flag != nil && takesNext(flag, hasValue) {
+			i++
+		}
+	}
+	return strings.Join(args, " ")
 }

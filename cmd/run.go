@@ -62,16 +62,16 @@ func runRun(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	var faults config.Faults
-	s := o.configOf(t, &faults)
-	if len(faults) > 0 {
-		return faults
-	}
 	session, err := o.attach(ctx, t.scope)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
+	var faults config.Faults
+	s := o.configOf(t, &faults)
+	if len(faults) > 0 {
+		return faults
+	}
 	if err := o.sameBackend(s); err != nil {
 		return err
 	}
