@@ -55,10 +55,7 @@ func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 	for i, a := range attempts {
 		s := r.shardOf(a)
 		if i < len(rep.Shards) {
-			s.Totals, s.Checked = rep.Shards[i].Totals, rep.Shards[i].Checked
-			if s.State == Passed && (rep.Shards[i].State == "failed" || rep.Shards[i].State == "error") {
-				s.State = Failed
-			}
+			s.reported(rep.Shards[i])
 		}
 		for _, e := range rep.ErrorCases {
 			if e.Shard == s.Number && s.Reason == "" && s.State == Failed {
@@ -72,6 +69,18 @@ func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 		res.Shards = append(res.Shards, s)
 	}
 	res.Ledger = balance(res.Shards, rep, len(r.options.JUnit) > 0)
+}
+
+// reported takes over what the reports say of the shard. A command that ends with a code for "no test found" and has a
+// report without a case has not failed.
+func (s *Shard) reported(rep report.Shard) {
+	s.Totals, s.Checked = rep.Totals, rep.Checked
+	switch {
+	case s.State == Passed && (rep.State == "failed" || rep.State == "error"):
+		s.State = Failed
+	case s.State == Failed && rep.Checked && rep.State == "empty":
+		s.State = Passed
+	}
 }
 
 func (r *run) hint() string {
@@ -126,20 +135,32 @@ func (r *run) exitCode(ctx context.Context, res Result, broken bool) int {
 	for _, s := range res.Shards {
 		f.states = append(f.states, s.State)
 	}
-	// A report that holds no case is an error case of its own; where there is nothing else, no test ran.
-	rep := res.Report
-	f.noTests = rep.Empty && len(rep.ErrorCases) > 0
-	for _, e := range rep.ErrorCases {
-		f.noTests = f.noTests && e.Kind == report.NoTests && e.Exit == 0
-	}
+	f.noTests = noTests(res, r.options.AllowEmpty)
 	if f.noTests {
-		for i := range f.states {
-			f.states[i] = Passed
-		}
-		return exitCode(f)
+		f.states = nil // they failed for no other reason
+	} else {
+		f.failed = res.Report.Bad() > 0
 	}
-	f.failed = rep.Bad() > 0
 	return exitCode(f)
+}
+
+// noTests says that all went well but that no report holds a case. A shard without one is an error case, unless its
+// exit code says so too.
+func noTests(res Result, allowed string) bool {
+	if !res.Report.Empty || allowed == "yes" {
+		return false
+	}
+	for _, e := range res.Report.ErrorCases {
+		if e.Kind != report.NoTests || e.Exit != 0 {
+			return false
+		}
+	}
+	for _, s := range res.Shards {
+		if !s.Checked || (s.State != Passed && s.State != Failed) {
+			return false
+		}
+	}
+	return true
 }
 
 // tell writes result.json and the summary. What cannot be told is an error of the run, and changes its exit code.

@@ -14,15 +14,21 @@ func environment(base []string, p place, seed uint32, statusFile string) []strin
 	index0 := strconv.Itoa(p.number - 1)
 	own := []string{
 		"BOXER_SHARD_INDEX=" + index, "BOXER_SHARD_TOTAL=" + total,
-		"BOXER_CHILD=" + p.child, "BOXER_SEED=" + strconv.FormatUint(uint64(seed), 10),
+		"BOXER_CHILD=" + p.child,
 		"TEST_SHARD_INDEX=" + index0, "TEST_TOTAL_SHARDS=" + total, "TEST_SHARD_STATUS_FILE=" + statusFile,
-		"GTEST_SHARD_INDEX=" + index0, "GTEST_TOTAL_SHARDS=" + total, "GTEST_SHARD_STATUS_FILE=" + statusFile,
+		"GTEST_SHARD_INDEX=" + index0, "GTEST_TOTAL_SHARDS=" + total,
 	}
 	mine := map[string]bool{}
 	for _, v := range own {
 		mine[nameOf(v)] = true
 	}
-	var env []string
+	env := []string{"BOXER_SEED=" + strconv.FormatUint(uint64(seed), 10)} // the caller's wins: so a shard is repeated
+	for _, v := range base {
+		if nameOf(v) == "BOXER_SEED" {
+			env = env[1:]
+			break
+		}
+	}
 	for _, v := range base {
 		if !mine[nameOf(v)] {
 			env = append(env, p.expand(v))

@@ -47,13 +47,21 @@ func TestEnvironment(t *testing.T) {
 	base := []string{"PATH=/bin", "DB=db_<i>_of_{n}", "TEST_SHARD_INDEX=99", "BOXER_SHARD_INDEX=99", "EMPTY="}
 	env := environment(base, place{2, 4, "swift-crab-f7"}, 42, "/tmp/status")
 	want := []string{
-		"PATH=/bin", "DB=db_2_of_4", "EMPTY=",
-		"BOXER_SHARD_INDEX=2", "BOXER_SHARD_TOTAL=4", "BOXER_CHILD=swift-crab-f7", "BOXER_SEED=42",
+		"BOXER_SEED=42", "PATH=/bin", "DB=db_2_of_4", "EMPTY=",
+		"BOXER_SHARD_INDEX=2", "BOXER_SHARD_TOTAL=4", "BOXER_CHILD=swift-crab-f7",
 		"TEST_SHARD_INDEX=1", "TEST_TOTAL_SHARDS=4", "TEST_SHARD_STATUS_FILE=/tmp/status",
-		"GTEST_SHARD_INDEX=1", "GTEST_TOTAL_SHARDS=4", "GTEST_SHARD_STATUS_FILE=/tmp/status",
+		"GTEST_SHARD_INDEX=1", "GTEST_TOTAL_SHARDS=4",
 	}
 	if !slices.Equal(env, want) {
 		t.Errorf("got  %q\nwant %q", env, want)
+	}
+}
+
+func TestTheCallersSeedWins(t *testing.T) {
+	t.Parallel()
+	env := environment([]string{"BOXER_SEED=5"}, place{1, 1, "x"}, 42, "")
+	if !slices.Contains(env, "BOXER_SEED=5") || slices.Contains(env, "BOXER_SEED=42") {
+		t.Errorf("%q", env)
 	}
 }
 

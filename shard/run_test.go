@@ -206,6 +206,10 @@ func TestFailures(t *testing.T) {
 		{"no test ran", `echo '<testsuites/>' > r.xml`, []string{"r.xml"}, 4, []State{Failed, Failed}, "", "no test ran"},
 		{"a shard without tests is no fault", `if [ <i> = 1 ]; then ` + junit("r.xml", "a") + `; else echo '<testsuites/>' > r.xml; fi`, []string{"r.xml"}, 0,
 			[]State{Passed, Passed}, "2 shards · 1 test · each ran once", ""},
+		{"a code for no test found", `if [ <i> = 1 ]; then ` + junit("r.xml", "a") + `; else echo '<testsuites/>' > r.xml; exit 5; fi`, []string{"r.xml"}, 0,
+			[]State{Passed, Passed}, "2 shards · 1 test · each ran once", ""},
+		{"a code for no test found, everywhere", `echo '<testsuites/>' > r.xml; exit 5`, []string{"r.xml"}, 4, []State{Passed, Passed}, "", ""},
+		{"no test, and the command failed", `echo '<testsuites/>' > r.xml; exit 6`, []string{"r.xml"}, 1, []State{Failed, Failed}, "", "no test ran"},
 		{"the command ignores its index", junit("r.xml", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j"), []string{"r.xml"}, 6, []State{Passed, Passed},
 			"2 shards · 20 tests · shards 1 and 2 ran the same 10 tests: the command ignores the shard index", ""},
 		{"not found", `exit 0`, nil, 127, []State{NotFound, NotFound}, "", "nosuchprogram is not found in PATH"},
@@ -217,7 +221,7 @@ func TestFailures(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
 			o := m.shell(2, tt.line)
-			o.JUnit = tt.junit
+			o.JUnit, o.EmptyExitCodes = tt.junit, []int{5}
 			switch tt.name {
 			case "not found":
 				o.Command = []string{"nosuchprogram"}

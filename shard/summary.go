@@ -29,10 +29,12 @@ func summary(res Result, o Options) string {
 func writeShards(b *strings.Builder, res Result, o Options) {
 	shared := sharedReason(res.Shards)
 	for _, s := range res.Shards {
-		line := fmt.Sprintf("[%d/%d] %-9s %s", s.Number, s.Of, s.State, outcome(s))
+		line := fmt.Sprintf("[%d/%d] %-9s ", s.Number, s.Of, s.State)
+		said := outcome(s)
 		if reason := harmless(cut(s.Reason, maxShownText)); reason != "" && shared == "" {
-			line += ": " + reason
+			said = strings.TrimPrefix(said+": "+reason, ": ")
 		}
+		line += said
 		if s.State != Passed && s.Log != "" {
 			line += "  " + o.display(filepath.Join(res.ReportDir, s.Log))
 		}
@@ -125,14 +127,15 @@ func firstLine(text string) string {
 }
 
 func writeWarnings(b *strings.Builder, res Result) {
-	all := append([]string{}, res.Warnings...)
-	all = append(all, res.Ledger.Notes...)
-	for i, w := range all {
+	for i, w := range res.Warnings {
 		if i == maxShownWarnings {
-			fmt.Fprintf(b, "... and %s more, all in %s\n", plural(len(all)-i, "warning"), resultFile)
+			fmt.Fprintf(b, "... and %s more, all in %s\n", plural(len(res.Warnings)-i, "warning"), resultFile)
 			break
 		}
 		fmt.Fprintf(b, "warning: %s\n", harmless(cut(w, maxShownText)))
+	}
+	for _, n := range res.Ledger.Notes {
+		fmt.Fprintf(b, "note: %s\n", n)
 	}
 	for _, s := range res.Shards {
 		if s.Hint != "" {
@@ -153,9 +156,6 @@ func writeEnd(b *strings.Builder, res Result, o Options) {
 		fmt.Fprintf(b, "%s\n", res.Bound)
 	}
 	fmt.Fprintf(b, "results in %s\n", o.display(res.ReportDir))
-	if res.ExitCode != 0 && res.ExitCode != exitBroken {
-		fmt.Fprintf(b, "seed %d\n", res.Seed)
-	}
 	writeKept(b, res)
 }
 
@@ -171,6 +171,9 @@ func writeKept(b *strings.Builder, res Result) {
 			break
 		}
 	}
-	fmt.Fprintf(b, "kept: %s\nlook inside: boxer run --scope %s -- sh\nremove: boxer fork rm %s\n",
-		strings.Join(res.Kept, " "), show, strings.Join(res.Kept, " "))
+	remove := "boxer fork rm " + strings.Join(res.Kept, " ")
+	if res.parentKept {
+		remove = "boxer down"
+	}
+	fmt.Fprintf(b, "kept: %s\nlook inside: boxer run --scope %s -- sh\nremove: %s\n", strings.Join(res.Kept, " "), show, remove)
 }

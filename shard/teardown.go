@@ -39,7 +39,7 @@ func (r *run) keep(ctx context.Context, res *Result) error {
 	if err := r.session.Keep(ctx, keys...); err != nil {
 		return fmt.Errorf("keep the children: %w", err)
 	}
-	res.Kept = slugs
+	res.Kept, res.parentKept = slugs, r.session.Started()
 	return nil
 }
 
