@@ -38,6 +38,7 @@ type diagnosis struct {
 	Scope         runner.Scope    `json:"scope"`
 	File          string          `json:"file"` // "" without a boxer.yaml
 	Configuration []config.Origin `json:"configuration"`
+	Ignored       []string        `json:"ignored_variables"` // start with BOXER_ and mean nothing
 }
 
 // finding is what trying one backend showed.
@@ -57,7 +58,10 @@ type cleaner interface {
 }
 
 func runDoctor(ctx context.Context, o doctorOptions) error {
-	doc := diagnosis{Schema: schema, Scope: o.scoped.scope, File: o.scoped.File, Configuration: o.scoped.Origins, Backends: []finding{}}
+	doc := diagnosis{
+		Schema: schema, Scope: o.scoped.scope, File: o.scoped.File, Backends: []finding{},
+		Configuration: o.masked(), Ignored: append([]string{}, config.Ignored(o.Env)...),
+	}
 	for _, b := range o.backends {
 		doc.Backends = append(doc.Backends, o.examine(ctx, b))
 	}
@@ -69,6 +73,16 @@ func runDoctor(ctx context.Context, o doctorOptions) error {
 		return ended{exitFailed, nil}
 	}
 	return nil
+}
+
+// masked is the configuration without secrets: a command may hold one.
+func (o doctorOptions) masked() []config.Origin {
+	m := o.masker()
+	out := append([]config.Origin{}, o.scoped.Origins...)
+	for i := range out {
+		out[i].Value = m.Mask(out[i].Value)
+	}
+	return out
 }
 
 func (o doctorOptions) examine(ctx context.Context, b backend) finding {
@@ -114,7 +128,11 @@ func (d diagnosis) lines() []string {
 	for _, c := range d.Configuration {
 		rows = append(rows, []string{"  " + c.Key, c.Value, c.Source})
 	}
-	return append(out, columns(rows)...)
+	out = append(out, columns(rows)...)
+	for _, v := range d.Ignored {
+		out = append(out, "  ignored: the variable "+v)
+	}
+	return out
 }
 
 func (f finding) lines() []string {

@@ -147,7 +147,7 @@ func setUp(e *testscript.Env, backend string) error {
 	}
 	e.Vars = append(e.Vars,
 		"HOME="+e.WorkDir+"/home", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="+sockets, "BOXER_TMP="+e.WorkDir+"/tmp",
-		"PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "CI=", "GITHUB_ACTIONS=", "GITLAB_CI=", "TERM=dumb",
+		"BOXER="+program, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "CI=", "GITHUB_ACTIONS=", "GITLAB_CI=", "TERM=dumb",
 	)
 	if backend != "none" {
 		e.Vars = append(e.Vars, "BOXER_BACKEND="+backend)

@@ -286,6 +286,10 @@ func TestNamedFile(t *testing.T) {
 	if _, err := Load(r); err == nil || !strings.Contains(err.Error(), "--config: ") {
 		t.Errorf("got %v", err)
 	}
+	r.File, r.Env = "", append(r.Env, FileVariable+"=ci/other.yaml")
+	if got, err := Load(r); err != nil || got.Shard.Count != 5 {
+		t.Errorf("by variable: got %+v, %v", got, err)
+	}
 }
 
 func TestPatternsStayInTheWorktree(t *testing.T) {
@@ -346,5 +350,14 @@ func TestCountLimits(t *testing.T) {
 		if got, err := Count(s); got != want || err != nil {
 			t.Errorf("%q: %d, %v", s, got, err)
 		}
+	}
+}
+
+func TestIgnoredVariables(t *testing.T) {
+	t.Parallel()
+	got := Ignored([]string{"BOXER_CUONT=4", "BOXER_COUNT=4", "BOXER_TMP=/x", "BOXER_SHARD_INDEX=1", "BOXER_ZZZZZZZZZZ=", "OTHER=1"})
+	want := []string{"BOXER_CUONT, did you mean BOXER_COUNT?", "BOXER_ZZZZZZZZZZ"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
 	}
 }

@@ -26,9 +26,9 @@ func (d document) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", d.name, 
 
 // readFile finds, reads and takes apart the file. Without one it does nothing.
 func (l *loader) readFile() {
-	path, err := l.locate()
+	path, source, err := l.locate()
 	if err != nil {
-		l.faults.addf("--config", "%s", err)
+		l.faults.addf(source, "%s", err)
 		return
 	}
 	if path == "" {
@@ -49,15 +49,21 @@ func (l *loader) readFile() {
 	}
 }
 
-func (l *loader) locate() (string, error) {
-	if l.request.File == "" {
-		return find(l.request.Dir, l.request.Scope)
+// locate gives the file's path and what named it: a flag or variable, else the search upward.
+func (l *loader) locate() (path, source string, err error) {
+	path, source = l.request.File, "--config"
+	if path == "" {
+		path, source = Lookup(l.request.Env, FileVariable), FileVariable
 	}
-	path := l.request.File
+	if path == "" {
+		path, err = find(l.request.Dir, l.request.Scope)
+		return path, FileName, err
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(l.request.Dir, path)
 	}
-	return filepath.EvalSymlinks(path)
+	path, err = filepath.EvalSymlinks(path)
+	return path, source, err
 }
 
 // displayName is the path as a person would type it from the called folder.

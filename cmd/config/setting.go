@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +65,35 @@ func (s *setting) variable() string {
 
 func variableOf(flag string) string {
 	return "BOXER_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// FileVariable names the file as --config does.
+const FileVariable = "BOXER_CONFIG"
+
+// others are variables of the same prefix that are no settings: what boxer reads elsewhere, and what it sets in
+// children, where boxer may run again.
+var others = []string{
+	FileVariable, "BOXER_TMP", "BOXER_SHARD_INDEX", "BOXER_SHARD_TOTAL", "BOXER_CHILD", "BOXER_SEED",
+}
+
+// Ignored are the variables that start like boxer's and mean nothing to it, each with the one that was probably
+// meant. They are no fault: other tools may use the prefix.
+func Ignored(env []string) []string {
+	known := append([]string(nil), others...)
+	for i := range settings {
+		if v := settings[i].variable(); v != "" {
+			known = append(known, v)
+		}
+	}
+	var out []string
+	for _, e := range env {
+		name, _ := cut(e)
+		if strings.HasPrefix(name, "BOXER_") && !slices.Contains(known, name) {
+			out = append(out, name+meant(name, known))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // split reads a variable: lists have one entry per line, as CI systems pass them; blank lines are left out.
