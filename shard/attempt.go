@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -133,7 +134,7 @@ func (a *attempt) forReport(o Options) report.Attempt {
 	in := report.Attempt{
 		Shard: a.number, Of: a.total, Attempt: 1, Started: a.started, Wall: a.wall, Exit: a.exit.Code,
 		Killed: a.killed, NotRun: a.notRun, Configured: len(o.JUnit) > 0, Missing: a.collected.missing,
-		Reports: a.collected.reports, OutputTail: string(a.output.tail), Artifact: a.artifact(o),
+		Reports: a.collected.reports, OutputTail: strings.Join(runner.LastLines(a.output.tail), "\n"), Artifact: a.artifact(o),
 	}
 	if a.exit.Signal != 0 {
 		in.Signal = signalName(a.exit.Signal)

@@ -41,8 +41,16 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 		all[i] = a.forReport(r.options)
 	}
 	o := report.Options{AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes}
-	rep, err := report.Merge(all, o, filepath.Join(r.dir.path, mergedFile))
-	if err != nil {
+	to := filepath.Join(r.dir.path, mergedFile)
+	moved := r.dir.inPlace()
+	if moved != nil {
+		to = "" // and read nothing either
+		for i := range all {
+			all[i].Reports = nil
+		}
+	}
+	rep, err := report.Merge(all, o, to)
+	if err = errors.Join(moved, err); err != nil {
 		err = (&runner.Error{Reason: "the merged report was not written", Cause: "REPORT_NOT_WRITTEN", Fix: "df -h " + r.dir.path}).Because(err)
 	}
 	return rep, err
@@ -97,7 +105,7 @@ func (r *run) shardOf(a *attempt) Shard {
 		NotCollected: a.collected.skipped, Leftover: a.output.leftover,
 	}
 	if !a.started.IsZero() {
-		s.Log = logOf(a.number)
+		s.Log, s.tail = logOf(a.number), runner.LastLines(a.output.tail)
 	}
 	isReport := map[string]bool{}
 	for _, f := range a.collected.reports {

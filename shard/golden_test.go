@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +28,8 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s differs (rewrite it with -update)\ngot:\n%s\nwant:\n%s", path, got, want)
 	}
 }
+
+var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 func ran(number int, state State, exit int, wall time.Duration, t report.Totals) Shard {
 	return Shard{
@@ -64,7 +67,7 @@ var results = map[string]Result{
 		Shards: func() []Shard {
 			lost := Shard{Number: 1, Of: 4, State: Lost, Reason: "could not be forked: no memory"}
 			late := ran(2, TimedOut, 143, time.Minute+3*time.Second, report.Totals{Tests: 2, Passed: 1, Errors: 1})
-			late.Leftover = true
+			late.Leftover, late.tail = true, []string{"last words\r", "\x1b[31mred"}
 			crashed := ran(3, Failed, 139, time.Second, report.Totals{})
 			crashed.Signal, crashed.Reason = syscall.SIGSEGV, "killed by SIGSEGV, exit code 139"
 			crashed.NotCollected = []runner.Skipped{{Path: "out/link", Reason: "symlink"}}
@@ -89,12 +92,15 @@ var results = map[string]Result{
 
 func TestSummaryAndDocument(t *testing.T) {
 	t.Parallel()
-	o := Options{Base: "/w/app"}
 	for name, res := range results {
 		res.ReportDir, res.Seed = "/w/app/boxer-report", 7
+		o := Options{Base: "/w/app", Mode: Lines}
+		if name == "troubled" {
+			o.Mode = Quiet
+		}
 		text := summary(res, o)
 		golden(t, "summary-"+name+".txt", text)
-		if strings.ContainsAny(text, "\x1b\r\u202e") || strings.Contains(text, "##[") {
+		if strings.ContainsAny(colours.ReplaceAllString(text, ""), "\x1b\r\u202e") || strings.Contains(text, "##[") {
 			t.Errorf("%s: the summary does something to who reads it: %q", name, text)
 		}
 		doc, err := res.JSON()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,11 +15,10 @@ import (
 )
 
 const (
-	ignoreFile  = ".gitignore" // also the mark by which boxer knows its own folder
-	ignoreAll   = "*\n"
-	mergedFile  = "junit.xml"
-	resultFile  = "result.json"
-	tempPattern = ".boxer-*.tmp"
+	ignoreFile = ".gitignore" // also the mark by which boxer knows its own folder
+	ignoreAll  = "*\n"
+	mergedFile = "junit.xml"
+	resultFile = "result.json"
 )
 
 // ours are the names that boxer writes into a report folder. Timings stay from run to run and are not among them.
@@ -172,18 +172,32 @@ func (d *reportDir) clean() error {
 
 // write puts a file in its place by rename, so that nobody ever sees half of it.
 func (d *reportDir) write(name string, data []byte) error {
-	tmp, err := os.CreateTemp(d.path, tempPattern)
+	temp := fmt.Sprintf(".boxer-%d.tmp", rand.Uint64())
+	f, err := d.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = d.root.Rename(temp, name)
+	}
+	if err != nil {
+		d.root.Remove(temp)
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// inPlace says whether the folder still stands at its path. In a worktree that is live, what runs in a child could put
+// a symlink there, and whoever goes by the path would then write somewhere else.
+func (d *reportDir) inPlace() error {
+	there, err := os.Lstat(d.path)
 	if err != nil {
 		return err
 	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = d.root.Rename(filepath.Base(tmp.Name()), name)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-		return fmt.Errorf("write %s: %w", name, err)
+	if mine, err := d.root.Stat("."); err != nil || !os.SameFile(there, mine) {
+		return fmt.Errorf("%s was replaced during the run", d.path)
 	}
 	return nil
 }

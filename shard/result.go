@@ -63,6 +63,7 @@ type Shard struct {
 	Artifacts     []string         // relative to ReportDir
 	NotCollected  []runner.Skipped // matched a glob, but was not brought; relative to Base
 	Leftover      bool             // a process that the command left behind still held its output
+	tail          []string         // the last lines of the output
 }
 
 // Ledger tells whether each test ran once.

@@ -39,9 +39,19 @@ func writeShards(b *strings.Builder, res Result, o Options) {
 			line += "  " + o.display(filepath.Join(res.ReportDir, s.Log))
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		if o.Mode != Lines && s.State != Passed {
+			writeTail(b, s.tail)
+		}
 	}
 	if shared != "" {
 		b.WriteString(harmless(cut(shared, maxShownText)) + "\n")
+	}
+}
+
+// writeTail shows the end of an output that was not shown as it came.
+func writeTail(b *strings.Builder, tail []string) {
+	for _, line := range tail {
+		fmt.Fprintf(b, "  | %s\n", harmless(cut(strings.TrimRight(line, "\r"), maxShownText)))
 	}
 }
 
