@@ -1,6 +1,9 @@
 package shard
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // maxLine is how much of a line waits for its end. A longer one is shown in pieces.
 const maxLine = 64 << 10
@@ -49,9 +52,9 @@ func (l *liner) write(p []byte) {
 func isEnd(b byte) bool { return b == '\n' || b == '\r' }
 
 func lineEnd(p []byte) int {
-	for i, b := range p {
-		if isEnd(b) {
-			return i
+	for _, end := range "\n\r" {
+		if i := bytes.IndexByte(p, byte(end)); i >= 0 {
+			p = p[:i]
 		}
 	}
 	return len(p)
