@@ -24,7 +24,7 @@ func KillAll(ctx context.Context, find func(all []Stat) []Stat) error {
 		}
 		empty = 0
 		for _, s := range found {
-			s.kill()
+			s.Kill()
 		}
 		select {
 		case <-time.After(killPoll):

@@ -8,10 +8,10 @@ const (
 	sysPidfdOpen       = 434
 )
 
-// kill kills the process that the line tells of, and nobody else: a process cannot change behind an open pidfd, so
+// Kill kills the process that the line tells of, and nobody else: a process cannot change behind an open pidfd, so
 // the line is compared with the table once more after the opening. Kernels before 5.3 have none; there the number is
 // used right after it was compared.
-func (s Stat) kill() {
+func (s Stat) Kill() {
 	fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(s.PID), 0, 0)
 	if errno == 0 {
 		defer syscall.Close(int(fd))

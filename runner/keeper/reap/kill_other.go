@@ -2,5 +2,5 @@
 
 package reap
 
-// kill is never called: without a process table there is no line to call it on.
-func (Stat) kill() {}
+// Kill is never called: without a process table there is no line to call it on.
+func (Stat) Kill() {}
