@@ -112,7 +112,7 @@ func (e *engine) startRunsc() error {
 		overlay = "all"
 	}
 	var err error
-	e.runsc, err = newRunsc(e.env.Reaper, e.env.Dir, e.env.Exe, e.env.Dirs.Runtime, overlay)
+	e.runsc, err = newRunsc(e.env.Reaper, e.env.Dir, e.mounts.binary(), e.env.Dirs.Runtime, overlay)
 	return err
 }
 

@@ -20,6 +20,9 @@ func (l layout) rootfs() string { return filepath.Join(l.dir, "rootfs") }
 // inside stands in every sandbox where boxer's own temporary files are on the host. It holds the guest binary.
 func (l layout) inside() string { return filepath.Join(l.dir, "inside") }
 
+// binary is this program at a path that outlives what becomes of the file it was started from.
+func (l layout) binary() string { return filepath.Join(l.inside(), "boxer") }
+
 // guest is the path of the boxer binary in every sandbox. It is part of every checkpoint, so it must not change
 // while the sandbox is up, though the binary on the host may be replaced or, with `go run`, be gone by then.
 func (l layout) guest() string { return filepath.Join(l.temp, "boxer") }

@@ -29,8 +29,7 @@ func (m *mounter) root(exe string) error {
 			return err
 		}
 	}
-	binary := filepath.Join(m.inside(), "boxer")
-	if err := errors.Join(touch(binary, 0o755), bind(exe, binary)); err != nil {
+	if err := errors.Join(touch(m.binary(), 0o755), bind(exe, m.binary())); err != nil {
 		return err
 	}
 	if err := unix.Mount("/", m.rootfs(), "", unix.MS_BIND|unix.MS_REC, ""); err != nil {

@@ -1,0 +1,125 @@
+package boxer_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestQuickstart: twelve tests that overwrite one server's data, green only if each child has its own.
+func TestQuickstart(t *testing.T) {
+	asEach(t, func(t *testing.T, uid int) {
+		p := newPerson(t, uid, "quickstart")
+		p.goCaches()
+		r := p.shard(0)
+		if r.Totals.Tests != 12 || r.Totals.Passed != 12 || len(r.Shards) != 4 || !r.Ledger.Closed {
+			t.Errorf("%+v", r)
+		}
+		p.clean()
+		p.nothingLeft()
+	})
+}
+
+// TestNodeRedis: every test flushes Redis, and the parent's data is still there afterwards.
+func TestNodeRedis(t *testing.T) {
+	npmInstall(t, "node-redis")
+	asEach(t, func(t *testing.T, uid int) {
+		p := newPerson(t, uid, "node-redis")
+		p.must("boxer", "up")
+		p.must("boxer", "run", "-c", "redis-cli set mine parent")
+		r := p.shard(0)
+		if r.Totals.Tests != 18 || r.Totals.Passed != 18 || !r.Ledger.Closed {
+			t.Errorf("%+v", r)
+		}
+		if got := p.must("boxer", "run", "-c", "redis-cli get mine"); got != "parent" {
+			t.Errorf("the parent's data is %q", got)
+		}
+		p.clean()
+		p.must("boxer", "down")
+		p.nothingLeft()
+	})
+}
+
+// TestPostgres: each shard drops a table; two runs on one sandbox leave 100,000 rows, not 200,000 and not none.
+func TestPostgres(t *testing.T) {
+	npmInstall(t, "postgres")
+	asEach(t, func(t *testing.T, uid int) {
+		p := newPerson(t, uid, "postgres")
+		p.must("boxer", "up")
+		for range 2 {
+			if r := p.shard(0); r.Totals.Tests != 8 || r.Totals.Passed != 8 || !r.Ledger.Closed {
+				t.Errorf("%+v", r)
+			}
+		}
+		rows := p.must("boxer", "run", "-c", "/var/tmp/shop/bin/psql -h 127.0.0.1 -U postgres -d shop -X -t -A -c 'select count(*) from orders'")
+		if rows != "100000" {
+			t.Errorf("the parent has %s rows", rows)
+		}
+		p.clean()
+		p.must("boxer", "down")
+		p.nothingLeft()
+	})
+}
+
+// TestReadmeFirstCommand runs what the README says first, word for word, in a clean clone.
+func TestReadmeFirstCommand(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^\$ (CGO_ENABLED=0 go run .*)$`).FindSubmatch(readme)
+	if line == nil {
+		t.Fatal("the README has no such command")
+	}
+	p := newPerson(t, os.Getuid(), "")
+	clone := filepath.Join(p.base, "clone")
+	if out, err := exec.Command("git", "clone", "-q", ".", clone).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p.project = clone
+	p.goCaches()
+	out := p.must("sh", "-c", string(line[1])+" 2>&1")
+	if !strings.Contains(out, "4 shards · 12 tests · each ran once") {
+		t.Errorf("it prints\n%s", out)
+	}
+	p.clean()
+	p.nothingLeft()
+}
+
+// goCaches lets the person build from the module and build caches of who runs the tests: he may read them, and what
+// he adds goes to his own.
+func (p *person) goCaches() {
+	p.t.Helper()
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB"} {
+		out, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		value := strings.TrimSpace(string(out))
+		if name == "GOCACHE" && p.uid != os.Getuid() {
+			value = filepath.Join(p.base, "gocache")
+		}
+		p.env = append(p.env, name+"="+value)
+	}
+	if p.uid != os.Getuid() {
+		p.must("sh", "-c", "CGO_ENABLED=0 go test -c -o /dev/null . && CGO_ENABLED=0 go build -o /dev/null ./kvserver")
+	}
+}
+
+// npmInstall brings an example's packages, as its README says, once and before the copies are made.
+func npmInstall(t *testing.T, example string) {
+	t.Helper()
+	dir := filepath.Join("examples", example)
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
+		return
+	}
+	c := exec.Command("npm", "ci", "--no-audit", "--no-fund")
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+}
