@@ -89,13 +89,51 @@ func TestLaterMessageWins(t *testing.T) {
 	}
 }
 
-func TestHostnameIsIdentity(t *testing.T) {
-	desktop, phone := suiteOf("a:failed"), suiteOf("a:passed")
-	two := attemptOf(t, 0, strings.Replace(phone, "<testsuite", `<testsuite hostname="phone"`, 1))
+// Only what is the same test can be a retry of it.
+func TestIdentity(t *testing.T) {
+	whole := `<testsuite name="s" hostname="h"><testcase name="n" classname="c" file="f" line="1">%s</testcase></testsuite>`
+	for _, row := range []struct {
+		from, to string
+		same     bool
+	}{
+		{`name="s"`, `name="other"`, false}, {`hostname="h"`, `hostname="other"`, false}, {`name="n"`, `name="other"`, false},
+		{`classname="c"`, `classname="other"`, false}, {`file="f"`, `file="other"`, false}, {`line="1"`, `line="2"`, true},
+	} {
+		two := attemptOf(t, 1, fmt.Sprintf(strings.Replace(whole, row.from, row.to, 1), ""))
+		two.Attempt = 2
+		_, r := mergeFor(t, Options{}, attemptOf(t, 1, fmt.Sprintf(whole, "<failure/>")), two)
+		if same := r.Flaky == 1 && r.Failures == 0; same != row.same {
+			t.Errorf("with %s the same test: %v, want %v", row.to, same, row.same)
+		}
+	}
+}
+
+// A number goes behind a name only where a consumer would show one case of two.
+func TestNumbers(t *testing.T) {
+	m, _ := mergeFor(t, Options{}, attemptOf(t, 0, `<testsuite name="s"><testcase name="a"/><testcase name="a [2]"/><testcase name="a"/><testcase name="a"/>`+
+		`<testcase name="a" classname="c"/></testsuite><testsuite name="t"><testcase name="a"/><testcase name="a"/></testsuite>`))
+	checkShown(t, m, "s/a passed", "s/a [2] passed", "s/a [3] passed", "s/a [4] passed", "s/a passed", "t/a passed", "t/a [2] passed")
+}
+
+// What a later go adds or leaves as it was must not bring its times along.
+func TestTimesOfAttempts(t *testing.T) {
+	two := attemptOf(t, 0, `<testsuite name="s" time="50"><testcase name="a" time="20"/><testcase name="new" time="30"/></testsuite>`)
 	two.Attempt = 2
-	m, _ := mergeFor(t, Options{}, attemptOf(t, 1, strings.Replace(desktop, "<testsuite", `<testsuite hostname="desktop"`, 1)), two)
-	if got := runsOf(m); got != "a:failed a[2]:passed" {
-		t.Errorf("got %q", got)
+	m, _ := mergeFor(t, Options{}, attemptOf(t, 0, `<testsuite name="s"><testcase name="a" time="1"/></testsuite>`), two)
+	if len(m.Suites) != 2 || m.Suites[0].Time != 1 || m.Suites[1].Time != 30 || propsOf(m.Suites[1].Props)["boxer.attempt"] != "2" {
+		t.Errorf("suites %+v", m.Suites)
+	}
+}
+
+// A pass vouches for nothing if the command was stopped.
+func TestStoppedCommandVouchesForNothing(t *testing.T) {
+	for _, stop := range []func(*Attempt){func(a *Attempt) { a.Signal = "SIGTERM" }, func(a *Attempt) { a.Killed = "cancelled" }} {
+		a := attemptOf(t, 0, suiteOf("a:failed a:passed"), `<testsuite><testcase name="t"><skipped/><failure/></testcase></testsuite>`)
+		stop(&a)
+		m, _ := mergeFor(t, Options{}, a)
+		if got := runsOf(m); got != "a:failed a[2]:passed t:failed shard1/1:error" {
+			t.Errorf("got %q", got)
+		}
 	}
 }
 
@@ -129,9 +167,9 @@ func TestMadeUp(t *testing.T) {
 func TestBatches(t *testing.T) {
 	one, two := attemptOf(t, 1, suiteOf("a:failed")), attemptOf(t, 0, suiteOf("a:passed b:passed"))
 	one.Batch, two.Batch = 1, 2
-	m, _ := mergeFor(t, Options{}, two, one)
-	if got := runsOf(m); got != "a:failed a[2]:passed b:passed" {
-		t.Errorf("got %q", got)
+	m, r := mergeFor(t, Options{}, two, one)
+	if got := runsOf(m); got != "a:failed a[2]:passed b:passed" || r.Shards[0].Exit != 1 {
+		t.Errorf("got %q, exit code %d", got, r.Shards[0].Exit)
 	}
 	again := attemptOf(t, 0, suiteOf("a:passed"))
 	again.Attempt, again.Batch = 2, 1

@@ -103,8 +103,7 @@ func (d *document) ingest() {
 func (d *document) collect(read []junit.Suite) {
 	for _, from := range read {
 		s := d.suites[index(from.Properties)]
-		s.out += from.SystemOut
-		s.err += from.SystemErr
+		s.out, s.err = from.SystemOut, from.SystemErr // the last piece has them
 		for _, t := range from.Tests {
 			r := d.record(s.name, t)
 			if n := len(s.cases); n > 0 {

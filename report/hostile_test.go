@@ -86,7 +86,7 @@ func TestRandomCuts(t *testing.T) {
 			if bytes.HasPrefix(data, []byte("\xff\xfe")) {
 				last-- // it is cut between the two bytes of a character too
 			}
-			for range 12 {
+			for range 8 {
 				cut := random.IntN(max(last, 1))
 				r := mergeHostile(t, path, data[:cut], random.IntN(2))
 				whole := name == "two-roots.xml" || name == "log-lines-around.xml" // its first root can be whole, its log lines are text
@@ -104,7 +104,7 @@ func TestRandomChanges(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(11, uint64(len(data))))
 			path := filepath.Join(t.TempDir(), "r.xml")
-			for range 25 {
+			for range 12 {
 				changed := change(random, data)
 				mergeHostile(t, path, changed, random.IntN(2))
 				if t.Failed() {

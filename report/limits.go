@@ -18,8 +18,8 @@ const (
 
 	maxMerged       = 30_000_000 // GitLab ignores a report above it
 	squeezedOutput  = 64 << 10
-	documentSize    = 1 << 20 // what go-junit is given at once
-	maxListed       = 1000    // cases listed in a Result, of each sort
+	documentSize    = 128 << 10 // what go-junit is given at once
+	maxListed       = 1000      // cases listed in a Result, of each sort
 	maxListedText   = 4 << 10
 	maxLedgerNames  = 100_000
 	maxWarnings     = 200

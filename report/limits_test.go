@@ -150,6 +150,16 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// go-junit needs several kilobytes for a case, so it must not see a big suite as a whole.
+func TestManyCases(t *testing.T) {
+	a := attemptOf(t, 0)
+	a.Reports = []File{{Path: writeBig(t, 1, 10_000), Name: "big.xml"}}
+	peak := peakHeap(func() { Merge([]Attempt{a}, Options{}, filepath.Join(t.TempDir(), "merged.xml")) })
+	if peak > 18<<20 {
+		t.Errorf("held %d MiB", peak>>20)
+	}
+}
+
 // Above the size that GitLab reads, outputs go: first of what passed, then the middles of the others.
 func TestSqueeze(t *testing.T) {
 	const limit = 600_000

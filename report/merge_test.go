@@ -121,6 +121,10 @@ func checkErrorCase(t *testing.T, m merged, r Result, kind Kind, says string) {
 	if !strings.HasSuffix(c.result().Body, "the last line") {
 		t.Errorf("body %q does not end with the output", c.result().Body)
 	}
+	incomplete := slices.Contains([]Kind{Missing, Empty, Truncated, NotJUnit, NotRun}, kind) || len(r.Unread) > 0
+	if r.Incomplete != incomplete {
+		t.Errorf("incomplete %v, want %v", r.Incomplete, incomplete)
+	}
 	if r.Shards[0].State != "error" {
 		t.Errorf("state %q, want error", r.Shards[0].State)
 	}
@@ -145,6 +149,8 @@ func TestBadFileAmongGood(t *testing.T) {
 
 func TestEmptyShards(t *testing.T) {
 	full, empty := attemptOf(t, 0, passing), attemptOf(t, 0, hollow)
+	second := empty
+	second.Attempt = 2
 	empty.Shard, empty.Of, full.Of = 2, 2, 2
 	for _, row := range []struct {
 		name     string
@@ -157,6 +163,7 @@ func TestEmptyShards(t *testing.T) {
 		{"not allowed", Options{AllowEmpty: "no"}, []Attempt{full, empty}, []string{"passed", "error"}, false},
 		{"boxer dealt the tests", Options{Listed: true}, []Attempt{full, empty}, []string{"passed", "error"}, false},
 		{"no shard had cases", Options{}, []Attempt{empty}, []string{"error"}, true},
+		{"only another go of this shard had cases", Options{}, []Attempt{attemptOf(t, 1, failing), second}, []string{"error"}, false},
 		{"allowed in all", Options{AllowEmpty: "yes"}, []Attempt{empty}, []string{"empty"}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -188,6 +195,37 @@ func TestNothingConfigured(t *testing.T) {
 	}
 	if len(r.Failed) != 1 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "not read: out/r.xml:1: not-junit") {
 		t.Errorf("failed %+v, warnings %q", r.Failed, r.Warnings)
+	}
+}
+
+func TestKilledWithNothingConfigured(t *testing.T) {
+	m, r := mergeFor(t, Options{}, Attempt{Shard: 1, Of: 1, Attempt: 1, Exit: 137, Signal: "SIGKILL"})
+	checkShown(t, m, "boxer/shard 1/1 error killed by SIGKILL, exit code 137")
+	if len(r.ErrorCases) != 1 || len(r.Failed) > 0 || r.Incomplete || !r.Empty {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A report that changes after it was looked through is no reason to lose anything silently.
+func TestReportChangesWhileMerging(t *testing.T) {
+	a := attemptOf(t, 0, passing, strings.ReplaceAll(passing, `"a"`, `"b"`))
+	m, r := mergeFor(t, Options{Visit: func(Case) { os.WriteFile(a.Reports[1].Path, []byte("<testsuite>&"), 0o600) }}, a)
+	checkShown(t, m, "s/a passed", "boxer/shard 1/1 error out/r.xml:1: truncated: the file ends inside of <testsuite>, exit code 0")
+	if !r.Incomplete || len(r.Unread) != 1 {
+		t.Errorf("incomplete %v, errors %v", r.Incomplete, r.Unread)
+	}
+}
+
+// Only a report of boxer's own says itself which shard its suites come from.
+func TestForgedProperties(t *testing.T) {
+	report := `<testsuite name="s"><properties><property name="boxer.shard" value="9/9"/></properties><testcase name="a"/></testsuite>`
+	for _, own := range []bool{false, true} {
+		a := attemptOf(t, 0, report)
+		a.Merged = own
+		m, _ := mergeFor(t, Options{}, a)
+		if got, want := m.Suites[0].Props[0].Value, map[bool]string{false: "1/1", true: "9/9"}[own]; got != want {
+			t.Errorf("merged %v: shard %s, want %s", own, got, want)
+		}
 	}
 }
 
@@ -233,7 +271,7 @@ func TestListsAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`<testsuite name="s">`)
 	for i := range maxListed + 5 {
-		fmt.Fprintf(&b, `<testcase name="%d"><failure message="m">%s</failure></testcase>`, i, strings.Repeat("x", 4200))
+		fmt.Fprintf(&b, `<testcase name="%d"><failure message="m">%s</failure></testcase>`, i, strings.Repeat("x", 9000/(i+1)))
 	}
 	b.WriteString(`</testsuite>`)
 	_, r := mergeFor(t, Options{}, attemptOf(t, 1, b.String()))
