@@ -51,7 +51,7 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 	}
 	rep, err := report.Merge(all, o, to)
 	if err = errors.Join(moved, err); err != nil {
-		err = (&runner.Error{Reason: "the merged report was not written", Cause: "REPORT_NOT_WRITTEN", Fix: "df -h " + r.dir.path}).Because(err)
+		err = notWritten("the merged report was not written", r.dir.path, err)
 	}
 	return rep, err
 }
@@ -177,9 +177,16 @@ func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
 	if failed == nil {
 		failed = r.dir.write(resultFile, doc)
 	}
-	err = errors.Join(err, failed)
+	if failed != nil {
+		err = errors.Join(err, notWritten("the result was not written", r.dir.path, failed))
+	}
 	r.screen.close(func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
-	err = errors.Join(err, r.screen.err())
+	if failed := r.screen.err(); failed != nil {
+		err = errors.Join(err, (&runner.Error{
+			Reason: "what the run had to say could not be printed", Cause: "OUTPUT_NOT_WRITTEN",
+			Fix: "cat " + filepath.Join(r.dir.path, resultFile),
+		}).Because(failed))
+	}
 	if err != nil {
 		res.ExitCode = r.exitCode(ctx, res, true)
 	}

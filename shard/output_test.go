@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/boxer-ci/boxer/runner"
 )
 
 // screenOf is what was written, and lets a test wait for a part of it.
@@ -111,7 +113,7 @@ func TestABrokenOutputEndsNothingAndIsTold(t *testing.T) {
 	o := m.shell(2, "echo x")
 	o.Out = brokenPipe{}
 	res, err := Run(t.Context(), forking{m}, o)
-	if !errors.Is(err, syscall.EPIPE) || res.ExitCode != 125 {
+	if !errors.Is(err, syscall.EPIPE) || runner.CauseOf(err) != "OUTPUT_NOT_WRITTEN" || res.ExitCode != 125 {
 		t.Errorf("exit code %d, error %v", res.ExitCode, err)
 	}
 	checkRemoved(t, m)

@@ -112,7 +112,7 @@ func checkWritable(dir string) []error {
 // never pass for a new one.
 func openReportDir(o Options) (*reportDir, error) {
 	if err := os.MkdirAll(o.ReportDir, 0o755); err != nil {
-		return nil, err
+		return nil, notWritten("the report folder cannot be made", o.ReportDir, err)
 	}
 	d := &reportDir{path: o.ReportDir}
 	var err error
@@ -127,7 +127,7 @@ func openReportDir(o Options) (*reportDir, error) {
 	}
 	if err != nil {
 		d.close()
-		return nil, fmt.Errorf("prepare the report folder: %w", err)
+		return nil, notWritten("the report folder cannot be prepared", o.ReportDir, err)
 	}
 	return d, nil
 }
@@ -135,7 +135,7 @@ func openReportDir(o Options) (*reportDir, error) {
 func lockFolder(o Options) (*os.File, error) {
 	f, err := os.Open(o.ReportDir)
 	if err != nil {
-		return nil, err
+		return nil, notWritten("the report folder cannot be opened", o.ReportDir, err)
 	}
 	for {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -153,7 +153,12 @@ func lockFolder(o Options) (*os.File, error) {
 			Fix: "boxer shard --report boxer-report-2 ...",
 		}).At(o.Scope)
 	}
-	return nil, fmt.Errorf("lock %s: %w", o.ReportDir, err)
+	return nil, notWritten("the report folder cannot be locked", o.ReportDir, err)
+}
+
+// notWritten is the error of results that could not be put on disk.
+func notWritten(reason, dir string, err error) error {
+	return (&runner.Error{Reason: reason, Cause: "REPORT_NOT_WRITTEN", Fix: "df -h " + filepath.Dir(dir)}).Because(err)
 }
 
 func (d *reportDir) clean() error {

@@ -3,7 +3,6 @@ package shard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -142,5 +141,7 @@ func startError(attempts []*attempt) error {
 	if e, ok := errors.AsType[*runner.Error](attempts[0].err); ok {
 		return e
 	}
-	return fmt.Errorf("start the shards: %w", attempts[0].err)
+	return (&runner.Error{
+		Reason: "no shard could be started", Cause: runner.BackendFailed, Fix: "boxer doctor",
+	}).Because(attempts[0].err)
 }

@@ -265,6 +265,9 @@ func TestBackendFaultsAreNoGreen(t *testing.T) {
 			res, err := Run(t.Context(), forking{m}, o)
 			check(t, res, nil, 125, Lost, Lost)
 			checkRemoved(t, m)
+			if err != nil && runner.CauseOf(err) != runner.BackendFailed {
+				t.Errorf("not actionable: %v", err)
+			}
 			if started := !res.Shards[0].Started.IsZero(); started != (err == nil) {
 				t.Errorf("the command started: %v, error: %v", started, err)
 			}

@@ -87,7 +87,7 @@ func (s *lineScreen) write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.w.Write(b); err != nil && s.failed == nil {
-		s.failed = fmt.Errorf("print the output: %w", err)
+		s.failed = err
 	}
 	return len(b), nil
 }

@@ -3,7 +3,6 @@ package shard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -28,19 +27,27 @@ func (r *run) tearDown(ctx context.Context, source runner.Source, res *Result) e
 	} else {
 		err = r.remove(own, res)
 	}
-	if source != nil {
-		err = errors.Join(err, source.Release(own))
+	if source == nil {
+		return err
 	}
-	return err
+	return errors.Join(err, r.backendFailed("the source of the forks was not given back", source.Release(own)))
 }
 
 func (r *run) keep(ctx context.Context, res *Result) error {
 	keys, slugs := r.names()
 	if err := r.session.Keep(ctx, keys...); err != nil {
-		return fmt.Errorf("keep the children: %w", err)
+		return r.backendFailed("the children could not be kept", err)
 	}
 	res.Kept, res.parentKept = slugs, r.session.Started()
 	return nil
+}
+
+// backendFailed is nil for no error; one that a person can act on already stays as it is.
+func (r *run) backendFailed(reason string, err error) error {
+	if _, ok := errors.AsType[*runner.Error](err); ok || err == nil {
+		return err
+	}
+	return (&runner.Error{Reason: reason, Cause: runner.BackendFailed, Fix: "boxer ls"}).At(r.options.Scope).Because(err)
 }
 
 // remove tries twice and then says what is left.
