@@ -1,0 +1,134 @@
+package keeper
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/runner/keeper/wire"
+)
+
+// request is one call. Which fields are set depends on Op.
+type request struct {
+	Op      string              `json:"op"`
+	Lease   string              `json:"lease,omitempty"`
+	PID     int                 `json:"pid,omitempty"`    // lease: who asks
+	Name    string              `json:"name,omitempty"`   // exec, collect, clear
+	Names   []string            `json:"names,omitempty"`  // remove, keep
+	Source  string              `json:"source,omitempty"` // fork, release
+	Spec    *runner.Spec        `json:"spec,omitempty"`
+	Command *command            `json:"command,omitempty"`
+	Pick    *runner.Pick        `json:"pick,omitempty"`
+	Freeze  *runner.ForkOptions `json:"freeze,omitempty"`
+	Usage   bool                `json:"usage,omitempty"` // list: with memory and disk
+}
+
+const (
+	opLease   = "lease"   // the connection stays and is the lease
+	opClose   = "close"   // on a lease's connection: give it up in order
+	opPrepare = "prepare" // Spec; sends steps
+	opExec    = "exec"    // Name, Command; files as Command says; takes signals
+	opCollect = "collect" // Name, Pick; one file to write to
+	opClear   = "clear"   // Name, Pick
+	opFreeze  = "freeze"  // Freeze
+	opShare   = "share"
+	opFork    = "fork"    // Source
+	opRelease = "release" // Source
+	opList    = "list"    // Usage
+	opRemove  = "remove"  // Names
+	opKeep    = "keep"    // Names
+)
+
+// command is runner.Command under way; its files come beside it.
+type command struct {
+	Args  []string      `json:"args"`
+	Dir   string        `json:"dir"`
+	Env   []string      `json:"env"`
+	User  string        `json:"user"`
+	Grace time.Duration `json:"grace"`
+	Files [3]bool       `json:"files"` // which of stdin, stdout, stderr came
+}
+
+func encodeCommand(c runner.Command) (*command, []*os.File) {
+	w := &command{Args: c.Args, Dir: c.Dir, Env: c.Env, User: c.User, Grace: c.Grace}
+	var files []*os.File
+	for i, f := range []*os.File{c.Stdin, c.Stdout, c.Stderr} {
+		if f != nil {
+			w.Files[i] = true
+			files = append(files, f)
+		}
+	}
+	return w, files
+}
+
+// decode takes the command's files out of the frame; closeFiles closes them.
+func (w *command) decode(f *wire.Frame) (c runner.Command, closeFiles func(), err error) {
+	c = runner.Command{Args: w.Args, Dir: w.Dir, Env: w.Env, User: w.User, Grace: w.Grace}
+	var taken []*os.File
+	closeFiles = func() {
+		for _, f := range taken {
+			f.Close()
+		}
+	}
+	for i, to := range []**os.File{&c.Stdin, &c.Stdout, &c.Stderr} {
+		if !w.Files[i] {
+			continue
+		}
+		if *to, err = f.TakeFile([]string{"stdin", "stdout", "stderr"}[i]); err != nil {
+			closeFiles()
+			return c, nil, err
+		}
+		taken = append(taken, *to)
+	}
+	return c, closeFiles, nil
+}
+
+// step is runner.Step under way.
+type step struct {
+	Kind string        `json:"kind"`
+	Name string        `json:"name"`
+	Took time.Duration `json:"took"`
+	Err  *wire.Error   `json:"err,omitempty"`
+}
+
+type (
+	leased struct {
+		Lease   string `json:"lease"`
+		Cleanup string `json:"cleanup"`
+		PID     int    `json:"pid"`
+	}
+	closed struct {
+		Ends bool `json:"ends"` // the keeper ends with this lease
+	}
+	frozen struct {
+		Source string         `json:"source"`
+		Have   []runner.Child `json:"have"`
+	}
+	collected struct {
+		Skipped []runner.Skipped `json:"skipped"`
+	}
+)
+
+// version is boxer's, as the Go toolchain recorded it.
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "unknown"
+}
+
+func hello() wire.Hello { return wire.Hello{Protocol: wire.Protocol, Version: version()} }
+
+func errGone(reason string) *runner.Error {
+	return &runner.Error{Reason: reason, Cause: runner.Gone, Fix: "boxer ls"}
+}
+
+func otherVersion(theirs wire.Hello) *runner.Error {
+	return &runner.Error{
+		Reason: fmt.Sprintf("the sandbox was started by another boxer (%s, protocol %d; this is %s, protocol %d)",
+			theirs.Version, theirs.Protocol, version(), wire.Protocol),
+		Cause: runner.OtherVersion, Fix: "boxer down",
+	}
+}
