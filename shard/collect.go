@@ -104,6 +104,9 @@ func (r *run) bring(ctx context.Context, a *attempt, k *picks) error {
 		c.missing = append(missing(k.reports, found.Files), unbrought(k.reports, found.Skipped)...)
 	}
 	for _, f := range found.Files {
+		if err := redactFile(dest, f, r.options.Secrets); err != nil {
+			return fmt.Errorf("take the secrets out of %s: %w", f, err)
+		}
 		c.reports = append(c.reports, report.File{
 			Path: filepath.Join(r.dir.path, folderOf(a.number), filepath.FromSlash(f)), Name: r.options.inRepository(f),
 		})

@@ -21,11 +21,12 @@ const (
 	stuckGrace = time.Second
 )
 
-// pump takes a command's output from one pipe to the log on disk, as it is, and to the screen. Memory is bounded by the
+// pump takes a command's output from one pipe to the log on disk, as it is but for secrets, and to the screen. Memory is bounded by the
 // size of a chunk, the tail and one line.
 type pump struct {
 	pipe  *os.File
 	log   *os.File
+	clean *redactor
 	lines *liner
 	done  chan struct{}
 
@@ -52,7 +53,7 @@ func (r *run) openOutput(number int) (*pump, *os.File, error) {
 		log.Close()
 		return nil, nil, err
 	}
-	p := &pump{pipe: pipe, log: log, done: make(chan struct{})}
+	p := &pump{pipe: pipe, log: log, clean: newRedactor(r.options.Secrets), done: make(chan struct{})}
 	p.lines = &liner{prefix: r.screen.prefix(number), emit: func(block []byte) { r.screen.output(number, block) }}
 	go p.run()
 	return p, w, nil
@@ -69,6 +70,7 @@ func (p *pump) run() {
 		p.pipe.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 		err = p.copy(chunk, 4)
 	}
+	p.show(p.clean.pass(nil, true))
 	p.lines.flush()
 	closed := p.log.Close()
 	p.mu.Lock()
@@ -82,15 +84,19 @@ func (p *pump) run() {
 func (p *pump) copy(chunk []byte, most int) error {
 	for ; most != 0; most-- {
 		n, err := p.pipe.Read(chunk)
-		if n > 0 {
-			p.keep(chunk[:n])
-			p.lines.write(chunk[:n])
-		}
+		p.show(p.clean.pass(chunk[:n], false))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (p *pump) show(b []byte) {
+	if len(b) > 0 {
+		p.keep(b)
+		p.lines.write(b)
+	}
 }
 
 func (p *pump) keep(b []byte) {

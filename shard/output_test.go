@@ -182,7 +182,7 @@ func TestAFullDiskStopsNoCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen bytes.Buffer
-	p := &pump{pipe: pipe, log: full, done: make(chan struct{})}
+	p := &pump{pipe: pipe, log: full, clean: newRedactor(nil), done: make(chan struct{})}
 	p.lines = &liner{emit: func(b []byte) { seen.Write(b) }}
 	go p.run()
 	text := strings.Repeat("x\n", 200_000) // more than a pipe holds
