@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -60,9 +61,9 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 	res.Report = rep
 	res.Warnings = append(res.Warnings, rep.Warnings...)
-	for i, a := range attempts {
+	for _, a := range attempts {
 		s := r.shardOf(a)
-		if i < len(rep.Shards) {
+		if i := slices.IndexFunc(rep.Shards, func(m report.Shard) bool { return m.Number == s.Number }); i >= 0 {
 			s.reported(rep.Shards[i])
 		}
 		for _, e := range rep.ErrorCases {

@@ -109,8 +109,11 @@ func (o Options) total() int { return o.Count * o.Node.Total }
 // number is the shard that the k-th child of this node runs, k from 0.
 func (o Options) number(k int) int { return (o.Node.Index-1)*o.Count + k + 1 }
 
-// display shortens a path of the host for people: relative to Base where it lies in it.
+// display shortens a path of the host for people, who can type it where they are: in Base, or else anywhere.
 func (o Options) display(path string) string {
+	if o.Dir != "" && o.Dir != o.Base {
+		return path
+	}
 	if rel, err := filepath.Rel(o.Base, path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
