@@ -54,7 +54,7 @@ type finding struct {
 
 // cleaner is a backend that can tell without a sandbox what its cleanup rests on.
 type cleaner interface {
-	Cleanup(ctx context.Context) string
+	Cleanup(ctx context.Context) (string, error)
 }
 
 func runDoctor(ctx context.Context, o doctorOptions) error {
@@ -94,7 +94,7 @@ func (o doctorOptions) examine(ctx context.Context, b backend) finding {
 	f.Works = true
 	if opened, err := o.backend(b.kind); err == nil {
 		if c, ok := opened.(cleaner); ok {
-			f.Cleanup = c.Cleanup(ctx)
+			f.Cleanup, _ = c.Cleanup(ctx) // the probe has just worked
 		}
 	}
 	return f

@@ -52,7 +52,7 @@ func runDown(ctx context.Context, o downOptions) error {
 	for _, scope := range scopes {
 		removed, err := o.remove(ctx, scope)
 		errs = append(errs, at(err, scope))
-		if removed {
+		if removed && err == nil {
 			doc.Removed = append(doc.Removed, scope.Key)
 			lines = append(lines, scope.Slug)
 		}
@@ -80,7 +80,24 @@ func (o downOptions) scopesMeant(ctx context.Context) ([]runner.Scope, error) {
 	return []runner.Scope{t.scope}, nil
 }
 
+// downer is a backend that can end a sandbox without being able to talk to it: one that another version of boxer
+// started, or what a crash left of one.
+type downer interface {
+	Down(ctx context.Context, s runner.Scope) error
+}
+
 func (o downOptions) remove(ctx context.Context, scope runner.Scope) (bool, error) {
+	kind, err := o.recordedKind(scope)
+	if err != nil || kind == "" {
+		return false, err
+	}
+	b, err := o.backend(kind)
+	if err != nil {
+		return false, err
+	}
+	if d, ok := b.(downer); ok {
+		return true, d.Down(ctx, scope)
+	}
 	session, err := o.attach(ctx, scope)
 	if runner.CauseOf(err) == runner.NotRunning {
 		return false, nil
@@ -88,9 +105,7 @@ func (o downOptions) remove(ctx context.Context, scope runner.Scope) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	if err := session.Down(ctx); err != nil {
-		return false, errors.Join(err, session.Close())
-	}
+	err = session.Down(ctx)
 	session.Close() // of what is gone: there is nothing it could still tell
-	return true, nil
+	return err == nil, err
 }

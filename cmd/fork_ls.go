@@ -24,7 +24,7 @@ func runForkList(ctx context.Context, o listOptions) error {
 	if err != nil {
 		return err
 	}
-	list, err := o.listOf(ctx, scope)
+	list, err := o.listOf(ctx, scope, o.lister())
 	if runner.CauseOf(err) == runner.NotRunning {
 		err, list = nil, nil
 	}

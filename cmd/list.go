@@ -33,18 +33,19 @@ type listAnswer struct {
 }
 
 func runList(ctx context.Context, o listOptions) error {
-	all, err := o.everything(ctx)
+	all, err := o.everything(ctx, o.lister())
 	return errors.Join(err, o.show(all))
 }
 
 func (o listOptions) show(all []runner.Sandbox) error {
-	doc := listAnswer{schema, append([]runner.Sandbox{}, all...)}
-	if !o.Resources {
-		for i := range doc.Sandboxes {
-			doc.Sandboxes[i].Memory, doc.Sandboxes[i].Disk = 0, 0
-		}
+	return o.answer(listAnswer{schema, append([]runner.Sandbox{}, all...)}, o.table(all)...)
+}
+
+func (o listOptions) lister() lister {
+	if o.Resources {
+		return withResources
 	}
-	return o.answer(doc, o.table(all)...)
+	return plainly
 }
 
 // table is the list for people: children indented below their sandbox.

@@ -1,11 +1,8 @@
 package cmd
 
 import (
-	"io"
-
 	"golang.org/x/term"
 
-	"github.com/boxer-ci/boxer/cmd/config"
 	"github.com/boxer-ci/boxer/shard"
 )
 
@@ -15,7 +12,7 @@ func (o *shardOptions) show() {
 	if o.call.json {
 		out = o.Err
 	}
-	o.run.Out = masked{out, o.masker()}
+	o.run.Out = out
 	ci := o.ci()
 	o.run.Fence = ci == "github"
 	o.run.Mode = shard.Lines
@@ -45,17 +42,4 @@ func (o *shardOptions) ci() string {
 func (o *shardOptions) inCI() bool {
 	ci := o.getenv("CI")
 	return o.ci() != "none" || (ci != "" && ci != "false")
-}
-
-// masked writes text without secrets. Its writers write whole lines.
-type masked struct {
-	w      io.Writer
-	masker config.Masker
-}
-
-func (m masked) Write(b []byte) (int, error) {
-	if _, err := io.WriteString(m.w, m.masker.Mask(string(b))); err != nil {
-		return 0, err
-	}
-	return len(b), nil
 }

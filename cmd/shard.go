@@ -106,6 +106,7 @@ func (o *shardOptions) options(s scoped) shard.Options {
 		Scope: s.scope, Count: s.Shard.Count, Command: s.Shard.Command, Dir: s.dir, Env: env, User: s.User,
 		Worktree: s.Shard.Worktree, Timeout: s.Shard.Timeout, Base: s.Base, JUnit: s.Shard.JUnit, Artifacts: s.Shard.Artifacts,
 		ReportDir: s.Shard.Report, FailFast: s.Shard.FailFast, Keep: s.Shard.Keep,
+		Secrets:    config.Secrets(append(append([]string(nil), o.Env...), s.Env...)),
 		AllowEmpty: yesNo(s.Shard.AllowEmpty), Reruns: s.Shard.Reruns, EmptyExitCodes: s.Shard.EmptyCodes,
 	}
 	if opts.Count == 0 {

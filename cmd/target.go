@@ -96,7 +96,7 @@ func (d deps) unknown(ctx context.Context, name string) error {
 // names are all sandboxes and children in slug and key form. Those that do not answer are left out: this is a help
 // for somebody who mistyped.
 func (d deps) names(ctx context.Context) []string {
-	all, _ := d.everything(ctx)
+	all, _ := d.everything(ctx, plainly)
 	var out []string
 	for _, s := range all {
 		out = append(out, fmt.Sprintf("%s (%s)", s.Slug, s.Key))
@@ -170,28 +170,43 @@ func (d deps) runningKind(ctx context.Context, scope runner.Scope) (string, erro
 
 // everything lists all sandboxes of all scopes, each with its children behind it. What cannot be asked is in the
 // error; the others are returned.
-func (d deps) everything(ctx context.Context) ([]runner.Sandbox, error) {
+func (d deps) everything(ctx context.Context, list lister) ([]runner.Sandbox, error) {
 	scopes, err := d.scopes()
 	errs := []error{err}
 	var out []runner.Sandbox
 	for _, scope := range scopes {
-		list, err := d.listOf(ctx, scope)
+		some, err := d.listOf(ctx, scope, list)
 		if runner.CauseOf(err) == runner.NotRunning {
 			continue
 		}
-		out = append(out, list...)
+		out = append(out, some...)
 		errs = append(errs, err)
 	}
 	return out, errors.Join(errs...)
 }
 
-func (d deps) listOf(ctx context.Context, scope runner.Scope) ([]runner.Sandbox, error) {
+// lister asks one session for its sandboxes.
+type lister func(context.Context, runner.Session) ([]runner.Sandbox, error)
+
+func plainly(ctx context.Context, s runner.Session) ([]runner.Sandbox, error) { return s.List(ctx) }
+
+// withResources asks for memory and disk too where the session can tell.
+func withResources(ctx context.Context, s runner.Session) ([]runner.Sandbox, error) {
+	if r, ok := s.(interface {
+		Resources(context.Context) ([]runner.Sandbox, error)
+	}); ok {
+		return r.Resources(ctx)
+	}
+	return s.List(ctx)
+}
+
+func (d deps) listOf(ctx context.Context, scope runner.Scope, list lister) ([]runner.Sandbox, error) {
 	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
 	defer cancel()
 	session, err := d.attach(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
-	list, err := session.List(ctx)
-	return list, errors.Join(err, session.Close())
+	some, err := list(ctx, session)
+	return some, errors.Join(err, session.Close())
 }

@@ -15,6 +15,8 @@ package gvisor
 
 import (
 	"context"
+	"errors"
+	"os"
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
@@ -26,19 +28,33 @@ import (
 const Kind = "gvisor"
 
 // Backend starts and finds gVisor sandboxes.
-type Backend struct{ keeper keeper.Config }
+type Backend struct {
+	Exe  string      // the binary that becomes keeper and runsc; "" is this one
+	From keeper.Rung // where to start on the keeper's ladder, for tests; 0 is the top
+	dirs runner.Dirs
+}
 
 // New makes the backend with its files below dirs.
-func New(dirs runner.Dirs) *Backend {
-	return &Backend{keeper.Config{Kind: Kind, Dirs: dirs}}
-}
+func New(dirs runner.Dirs) *Backend { return &Backend{dirs: dirs} }
 
 // Kind is "gvisor".
 func (b *Backend) Kind() string { return Kind }
 
+func (b *Backend) keeper() keeper.Config {
+	return keeper.Config{Kind: Kind, Dirs: b.dirs, Exe: b.Exe, From: b.From}
+}
+
+// linked tells whether the binary to start has gVisor in it. Of one that is not this one it is taken for granted.
+func (b *Backend) linked() error {
+	if b.Exe != "" {
+		return nil
+	}
+	return linked()
+}
+
 // Attach connects to the scope's running sandbox.
 func (b *Backend) Attach(ctx context.Context, s runner.Scope) (runner.Session, error) {
-	session, err := b.keeper.Attach(ctx, s)
+	session, err := b.keeper().Attach(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +63,45 @@ func (b *Backend) Attach(ctx context.Context, s runner.Scope) (runner.Session, e
 
 // Start attaches to the scope's sandbox or starts one.
 func (b *Backend) Start(ctx context.Context, s runner.Scope, spec runner.Spec, progress func(runner.Step)) (runner.Session, error) {
-	session, err := b.keeper.Start(ctx, s, spec, progress)
+	if err := b.linked(); err != nil {
+		return nil, err
+	}
+	session, err := b.keeper().Start(ctx, s, spec, progress)
 	if err != nil {
 		return nil, err
 	}
 	return keeper.ForkSession{Session: session}, nil
+}
+
+// Down ends the scope's sandbox whatever version of boxer started it.
+func (b *Backend) Down(ctx context.Context, s runner.Scope) error { return b.keeper().Down(ctx, s) }
+
+// Cleanup tells what would guarantee here that nothing outlives boxer, as runner.Session says.
+func (b *Backend) Cleanup(ctx context.Context) (string, error) { return b.keeper().Probe(ctx) }
+
+// Probe starts a sandbox over an empty folder, runs a command in it and removes it.
+func (b *Backend) Probe(ctx context.Context) error {
+	if err := b.linked(); err != nil {
+		return err
+	}
+	if _, err := b.keeper().Probe(ctx); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(b.dirs.Temp, "probe-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	scope, err := runner.ScopeOf(dir)
+	if err != nil {
+		return err
+	}
+	session, err := b.Start(ctx, scope, runner.Spec{Worktree: runner.Live, Dir: dir}, nil)
+	if err != nil {
+		return err
+	}
+	_, err = session.Exec(ctx, "", runner.Command{Args: []string{"/bin/sh", "-c", "true"}, Dir: "/"})
+	return errors.Join(err, session.Close())
 }
 
 // Main runs the process that args[0] names, if it is one of this package's: the keeper of a scope, or a program

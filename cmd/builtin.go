@@ -1,4 +1,0 @@
-package cmd
-
-// builtIn are the backends of this binary, in the order of doctor.
-func builtIn() []backend { return []backend{smolvm()} }
