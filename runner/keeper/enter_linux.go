@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/boxer-ci/boxer/runner/keeper/reap"
-	"github.com/boxer-ci/boxer/runner/keeper/wire"
 )
 
 func guarded(r Rung) bool { return !r.pid() }
@@ -132,12 +131,12 @@ func killOffspring(ctx context.Context) error { return reap.KillDescendants(ctx)
 // guard starts a keeper that has no PID namespace, adopts what it leaves behind, and kills that.
 func guard(set setup) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return report(err)
+		return report(set, err)
 	}
 	reaper := reap.New()
 	p, err := startKeeper(reaper, set)
 	if err != nil {
-		return report(err)
+		return report(set, err)
 	}
 	syscall.Close(starterFD) // the starter must see the keeper's end, and the keeper the starter's
 	status, _ := p.Wait(context.Background())
@@ -157,17 +156,6 @@ func guard(set setup) error {
 
 // sweepTime bounds the end of a keeper. It is for what no kill can reach, such as a process in a dead network mount.
 const sweepTime = 10 * time.Second
-
-// report tells the starter why there is no keeper on this rung.
-func report(err error) error {
-	c, connErr := wire.FromFile(os.NewFile(starterFD, "starter"))
-	if connErr != nil {
-		return connErr
-	}
-	defer c.Close()
-	c.Send(wire.KindStage, stage{Step: "guard", Error: err.Error()})
-	return err
-}
 
 func startKeeper(reaper *reap.Reaper, set setup) (*reap.Proc, error) {
 	attr, err := attributes(set)

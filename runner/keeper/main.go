@@ -51,27 +51,35 @@ func run(role, dir string, newEngine func(Env) (Engine, error)) error {
 	case roleGuard:
 		return guard(set)
 	case roleKeep:
-		return keep(set, newEngine, func() error { return enter(set) })
+		if err := enter(set); err != nil {
+			return report(set, err)
+		}
+		return keep(set, newEngine)
 	case roleEntered:
-		return keep(set, newEngine, nil)
+		return keep(set, newEngine)
 	default:
 		return fmt.Errorf("%q is no role", role)
 	}
 }
 
-// keep is a keeper's life.
-func keep(set setup, newEngine func(Env) (Engine, error), enter func() error) error {
+// report tells the starter that the rung does not hold.
+func report(set setup, why error) error {
 	starter, err := wire.FromFile(os.NewFile(starterFD, "starter"))
 	if err != nil {
 		return err
 	}
 	defer starter.Close()
-	if enter != nil {
-		if err := enter(); err != nil {
-			starter.Send(wire.KindStage, stage{Step: set.Rung.String(), Error: err.Error()})
-			return err
-		}
+	starter.Send(wire.KindStage, stage{Step: set.Rung.String(), Error: why.Error()})
+	return why
+}
+
+// keep is a keeper's life, once it is in its place.
+func keep(set setup, newEngine func(Env) (Engine, error)) error {
+	starter, err := wire.FromFile(os.NewFile(starterFD, "starter"))
+	if err != nil {
+		return err
 	}
+	defer starter.Close()
 	if set.Probe {
 		return starter.Send(wire.KindStage, stage{Ready: true, Cleanup: cleanupOf(set.Rung)})
 	}
