@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -119,8 +118,7 @@ func writeFailure(b *strings.Builder, c report.Case) {
 		name = c.Classname + " > " + name
 	}
 	fmt.Fprintf(b, "FAILED [%d] %s\n", c.Shard, harmless(cut(name, maxShownText)))
-	message := cmp.Or(strings.TrimSpace(c.Message), firstLine(c.Body))
-	if message != "" {
+	if message := said(c); message != "" {
 		fmt.Fprintf(b, "       %s\n", harmless(cut(message, maxShownText)))
 	}
 	switch {
@@ -131,9 +129,21 @@ func writeFailure(b *strings.Builder, c report.Case) {
 	}
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
+// said is the message of a case. Converters of go test's output write "Failed" there, and what happened into the body.
+func said(c report.Case) string {
+	message := strings.TrimSpace(c.Message)
+	switch strings.ToLower(message) {
+	case "", "failed", "failure", "error":
+	default:
+		return message
+	}
+	for line := range strings.Lines(c.Body) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "--- ") {
+			return line
+		}
+	}
+	return message
 }
 
 func writeWarnings(b *strings.Builder, res Result) {
