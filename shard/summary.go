@@ -82,7 +82,7 @@ func outcome(s Shard) string {
 		if s.Flaky > 0 {
 			parts = append(parts, thousands(s.Flaky)+" flaky")
 		}
-	case s.Signal != 0:
+	case s.Signal != 0 && s.Reason == "":
 		parts = append(parts, "ended by "+signalName(s.Signal))
 	case !s.Started.IsZero() && (s.State == Passed || s.State == Failed):
 		parts = append(parts, fmt.Sprintf("exit code %d", s.Exit))
