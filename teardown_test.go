@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -86,6 +87,30 @@ func TestKillNine(t *testing.T) {
 		p.shard(0, "--count", "2", "--", "true")
 		p.nothingLeft()
 	})
+}
+
+// TestMaskedProc runs as an ordinary user where parts of /proc are covered, as in a container without privileges: no
+// fresh /proc can be mounted there, so the keeper stands on its lower rung, and still leaves nothing.
+func TestMaskedProc(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("covering parts of /proc needs root")
+	}
+	p := newPerson(t, ordinary, "")
+	const cover = `mount -t tmpfs cover /proc/fs && exec setpriv --reuid "$0" --regid "$0" --clear-groups "$@"`
+	masked := func(args ...string) *exec.Cmd {
+		c := exec.Command("unshare", append([]string{"--mount", "sh", "-c", cover, strconv.Itoa(ordinary)}, args...)...)
+		c.Dir, c.Env = p.project, p.env
+		return c
+	}
+	code, out, errs := p.run(masked(program, "shard", "--count", "2", "--", "sh", "-c", "echo fine-in-{i}"))
+	if code != 0 || !strings.Contains(out+errs, "fine-in-2") {
+		t.Fatalf("exit code %d\n%s%s", code, out, errs)
+	}
+	if _, out, _ := p.run(masked(program, "doctor", "--json")); !strings.Contains(out, `"supervised"`) {
+		t.Errorf("doctor does not say what cleans up:\n%s", out)
+	}
+	p.nothingLeft()
 }
 
 // sleeping starts a run of four children and waits until all of them run their command.

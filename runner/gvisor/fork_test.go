@@ -21,19 +21,19 @@ func TestWhatSurvivesAFork(t *testing.T) {
 	p.write(t, "note", "live")
 	s := p.start(t, runner.Spec{Services: []runner.Service{redis}})
 	p.says(t, s, "", "redis-cli set who parent")
-	p.says(t, s, "", "echo made >/var/tmp/made && mkdir /etc/made && echo shm >/dev/shm/made && echo tmp >/tmp/made")
+	p.says(t, s, "", "echo made >/var/tmp/made && mkdir /var/tmp/folder && echo shm >/dev/shm/made && echo tmp >/tmp/made")
 	p.says(t, s, "", "redis-server --port 7000 --save '' --daemonize yes")
 	p.says(t, s, "", "setsid sh -c 'while :; do sleep 0.1; done' </dev/null >/dev/null 2>&1 & echo $! >/tmp/loop")
-	pid := p.says(t, s, "", "pgrep -f 'redis-server .*:6379'")
+	pid := p.says(t, s, "", "pgrep -o -x redis-server")
 
 	for _, c := range fork(t, s, runner.Live, 2) {
 		for _, q := range []struct{ what, line, want string }{
 			{"a service answers with its data", "redis-cli get who", "parent"},
-			{"a service keeps its process id", "pgrep -f 'redis-server .*:6379'", pid},
+			{"a service keeps its process id", "pgrep -o -x redis-server", pid},
 			{"a daemon that a command left behind answers", "redis-cli -p 7000 ping", "PONG"},
 			{"a background process that a command left behind runs", "kill -0 $(cat /tmp/loop) && echo runs", "runs"},
 			{"files of the root file system", "cat /var/tmp/made", "made"},
-			{"folders of the root file system", "ls -d /etc/made", "/etc/made"},
+			{"folders of the root file system", "ls -d /var/tmp/folder", "/var/tmp/folder"},
 			{"files in memory", "cat /dev/shm/made", "shm"},
 			{"files in /tmp", "cat /tmp/made", "tmp"},
 			{"the worktree as it is now", "cat note", "live"},
@@ -54,7 +54,7 @@ func TestWhatSurvivesAFork(t *testing.T) {
 func TestChildrenAreApart(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write(t, "file", "host")
+	p.write(t, "file", "host\n")
 	s := p.start(t, runner.Spec{Services: []runner.Service{redis}})
 	p.says(t, s, "", "redis-cli set who parent; echo parent >/var/tmp/own")
 	children := fork(t, s, runner.Private, 4)
@@ -75,8 +75,8 @@ func TestChildrenAreApart(t *testing.T) {
 	if got := p.says(t, s, "", "redis-cli get who; cat /var/tmp/own file; ls"); got != "parent\nparent\nhost\nfile" {
 		t.Errorf("the parent changed: %q", got)
 	}
-	if left, err := filepath.Glob(filepath.Join(p.worktree, "*")); err != nil || len(left) != 1 {
-		t.Errorf("the worktree holds %q, %v", left, err)
+	if left := p.names(t); len(left) != 1 {
+		t.Errorf("the worktree holds %q", left)
 	}
 }
 
@@ -119,8 +119,8 @@ func TestPrivateParent(t *testing.T) {
 			t.Errorf("%s sees %q", c.Slug, got)
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(p.worktree, "*")); err != nil || len(left) != 2 {
-		t.Errorf("the worktree holds %q, %v", left, err)
+	if left := p.names(t); len(left) != 2 {
+		t.Errorf("the worktree holds %q", left)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/runner/gvisor"
+	"github.com/boxer-ci/boxer/runner/keeper"
 )
 
 // ordinary is the user id that the tests become where they run as root; it needs no entry in the user database.
@@ -98,6 +99,7 @@ type place struct {
 	scope    runner.Scope
 	worktree string
 	env      []string
+	rung     keeper.Rung
 }
 
 func newPlace(t testing.TB) place {
@@ -140,7 +142,7 @@ func runIn(t testing.TB, dir string, args ...string) {
 
 func (p place) backend() *gvisor.Backend {
 	b := gvisor.New(p.dirs)
-	b.Exe = program
+	b.Exe, b.From = program, p.rung
 	return b
 }
 
@@ -275,4 +277,45 @@ func (p place) write(t *testing.T, name, text string) {
 	}
 }
 
+// names lists the worktree on the host, less .git.
+func (p place) names(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(p.worktree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Name() != ".git" {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
 var redis = runner.Service{Name: "redis", Run: "redis-server --port 6379 --save ''", Ready: "redis-cli ping | grep -q PONG"}
+
+// TestLowerRungs runs on the rungs of the keeper's ladder that have no PID namespace, as in an ordinary container.
+func TestLowerRungs(t *testing.T) {
+	t.Parallel()
+	for _, rung := range []keeper.Rung{keeper.Mounts, keeper.UserMounts} {
+		if rung == keeper.Mounts && os.Getuid() != 0 {
+			continue // mounting without a user namespace is root's
+		}
+		t.Run(rung.String(), func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			p.rung = rung
+			s := p.start(t, runner.Spec{Services: []runner.Service{redis}})
+			if got := s.Cleanup(); got != "supervised" {
+				t.Errorf("cleanup is %q", got)
+			}
+			p.says(t, s, "", "redis-cli set who parent")
+			for _, c := range fork(t, s, runner.Private, 2) {
+				if got := p.says(t, s, c.Key, "redis-cli get who"); got != "parent" {
+					t.Errorf("%s sees %q", c.Slug, got)
+				}
+			}
+		})
+	}
+}
