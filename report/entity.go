@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -46,12 +47,9 @@ func entity(name string) (rune, bool) {
 	if isHex {
 		digits, base = hex, 16
 	}
-	if !isNumber || digits == "" || strings.Trim(digits, "0123456789abcdefABCDEF") != "" {
-		return 0, false
-	}
 	n, err := strconv.ParseUint(digits, base, 32)
-	if err != nil && !strings.Contains(err.Error(), "range") {
+	if !isNumber || err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, false
 	}
-	return rune(min(n, 0x110000)), true
+	return rune(n), true // one too big for Unicode is cleaned like any other that XML forbids
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -43,10 +44,10 @@ func TestBombs(t *testing.T) {
 		write func(w io.StringWriter)
 		kind  Kind // "" if it is read
 	}{
-		{"depth", func(w io.StringWriter) { repeat(w, "<testsuite>", 8<<20) }, TooDeep},
+		{"depth", func(w io.StringWriter) { repeat(w, "<testsuite>", 4<<20) }, TooDeep},
 		{"output", func(w io.StringWriter) {
 			w.WriteString(`<testsuite><testcase name="c"><system-out>`)
-			repeat(w, "a line of output\n", 10<<20)
+			repeat(w, "a line of output\n", 6<<20)
 			w.WriteString(`</system-out></testcase></testsuite>`)
 		}, ""},
 		{"CDATA of brackets", func(w io.StringWriter) {
@@ -56,23 +57,23 @@ func TestBombs(t *testing.T) {
 		}, ""},
 		{"attribute", func(w io.StringWriter) {
 			w.WriteString(`<testsuite><testcase classname="`)
-			repeat(w, "n", 10<<20)
+			repeat(w, "n", 6<<20)
 			w.WriteString(`" unknown="`)
-			repeat(w, "v", 10<<20)
+			repeat(w, "v", 6<<20)
 			w.WriteString(`"/></testsuite>`)
 		}, ""},
 		{"tag name", func(w io.StringWriter) {
 			w.WriteString(`<testsuite><`)
-			repeat(w, "n", 8<<20)
+			repeat(w, "n", 4<<20)
 		}, Malformed},
 		{"comment", func(w io.StringWriter) {
 			w.WriteString(`<testsuite><!--`)
-			repeat(w, "- ", 8<<20)
+			repeat(w, "- ", 4<<20)
 			w.WriteString(`--><testcase name="c"/></testsuite>`)
 		}, ""},
 		{"entities", func(w io.StringWriter) {
 			w.WriteString(`<!DOCTYPE t [`)
-			repeat(w, `<!ENTITY a "&b;&b;&b;&b;">`, 8<<20)
+			repeat(w, `<!ENTITY a "&b;&b;&b;&b;">`, 4<<20)
 		}, Doctype},
 		{"terminal sequences without an end", func(w io.StringWriter) {
 			w.WriteString(`<testsuite><testcase name="c"><system-out>`)
@@ -119,10 +120,29 @@ func TestTooManyBytes(t *testing.T) {
 	}
 }
 
+// The counts that take long to reach are set.
+func TestTooMany(t *testing.T) {
+	for name, set := range map[string]func(*inspector){
+		"cases":    func(i *inspector) { i.cases = maxCases },
+		"elements": func(i *inspector) { i.elements = maxElements - 1 },
+	} {
+		i := &inspector{scanner: newScanner(strings.NewReader(passing)), source: &source{}}
+		set(i)
+		if err, ok := i.run().(*ReadError); !ok || err.Kind != TooLarge || !strings.Contains(err.Reason, name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Opening a pipe would wait for a writer that never comes.
 func TestNoRegularFile(t *testing.T) {
-	gone := File{Path: filepath.Join(t.TempDir(), "gone"), Name: "gone"}
-	for want, f := range map[Kind]File{Unreadable: {Path: t.TempDir(), Name: "folder"}, Missing: gone} {
-		_, r := mergeFor(t, Options{}, Attempt{Shard: 1, Of: 1, Attempt: 1, Configured: true, Reports: []File{f}})
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]Kind{dir: Unreadable, pipe: Unreadable, filepath.Join(dir, "gone"): Missing} {
+		_, r := mergeFor(t, Options{}, Attempt{Shard: 1, Of: 1, Attempt: 1, Configured: true, Reports: []File{{Path: path, Name: "r.xml"}}})
 		if len(r.Unread) != 1 || r.Unread[0].Kind != want || !r.Incomplete {
 			t.Errorf("errors %v, want %s", r.Unread, want)
 		}
@@ -163,13 +183,13 @@ func TestManyCases(t *testing.T) {
 // Above the size that GitLab reads, outputs go: first of what passed, then the middles of the others.
 func TestSqueeze(t *testing.T) {
 	const limit = 600_000
-	text := strings.Repeat("0123456789abcde\n", 6<<10)
+	text := strings.Repeat("0123456789abcde\n", 5<<10)
 	report := func(passed, failed int) Attempt {
 		a := attemptOf(t, 1)
 		a.Reports = []File{fileFrom(t, func(w io.StringWriter) {
 			w.WriteString(`<testsuite name="s">`)
 			for i := range passed + failed {
-				fmt.Fprintf(w.(io.Writer), `<testcase name="%d"><system-out>%s</system-out>`, i, text)
+				fmt.Fprintf(w.(io.Writer), `<testcase name="%d"><system-out>%s</system-out><system-err>%[2]s</system-err>`, i, text)
 				if i >= passed {
 					w.WriteString(`<failure message="no"/>`)
 				}
@@ -184,9 +204,9 @@ func TestSqueeze(t *testing.T) {
 		passedBytes, failedUpTo int
 		warns                   string
 	}{
-		{2, 2, len(text), len(text), ""},
-		{5, 2, 0, len(text), "passed cases were left out"},
-		{1, 7, 0, squeezedOutput, "passed cases, and the middle of"},
+		{1, 1, len(text), len(text), ""},
+		{3, 2, 0, len(text), "passed cases were left out"},
+		{1, 4, 0, squeezedOutput, "passed cases, and the middle of"},
 	} {
 		t.Run(fmt.Sprint(row.passed, "+", row.failed), func(t *testing.T) {
 			visits := 0
@@ -195,8 +215,10 @@ func TestSqueeze(t *testing.T) {
 			if got := len(strings.Join(first.Out, "")); got != row.passedBytes {
 				t.Errorf("the output of a passed case has %d bytes, want %d", got, row.passedBytes)
 			}
-			if got := len(last.Out[0]); got > row.failedUpTo || got < row.failedUpTo-100 {
-				t.Errorf("the output of a failed case has %d bytes, want %d", got, row.failedUpTo)
+			for _, text := range []string{last.Out[0], last.Err[0]} {
+				if got := len(text); got > row.failedUpTo || got < row.failedUpTo-100 {
+					t.Errorf("an output of a failed case has %d bytes, want %d", got, row.failedUpTo)
+				}
 			}
 			if got := strings.Join(r.Warnings, ""); !strings.Contains(got, row.warns) || (got == "") != (row.warns == "") {
 				t.Errorf("warnings %q, want %q", got, row.warns)
@@ -205,5 +227,18 @@ func TestSqueeze(t *testing.T) {
 				t.Errorf("visited %d cases of %d", visits, r.Tests)
 			}
 		})
+	}
+}
+
+// What helps a little is done even if it is not enough.
+func TestSqueezeIsNotEnough(t *testing.T) {
+	text := strings.Repeat("0123456789abcde\n", 2000)
+	m, r := mergeFor(t, Options{limit: 10_000}, attemptOf(t, 1, `<testsuite><testcase name="a"><system-out>`+text+`</system-out></testcase>`+
+		`<testcase name="b"><failure>`+text+`</failure></testcase></testsuite>`))
+	if len(m.Suites[0].Cases[0].Out) > 0 || m.Suites[0].Cases[1].result().Body != text {
+		t.Error("the output of the passed case stayed, or the failure was cut")
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "over 10000") {
+		t.Errorf("warnings %q", r.Warnings)
 	}
 }

@@ -160,6 +160,8 @@ func TestEmptyShards(t *testing.T) {
 		empty    bool
 	}{
 		{"another shard had cases", Options{}, []Attempt{full, empty}, []string{"passed", "empty"}, false},
+		{"another shard had only a failed suite", Options{}, []Attempt{attemptOf(t, 1, `<testsuite><error/></testsuite>`), empty},
+			[]string{"failed", "empty"}, false},
 		{"not allowed", Options{AllowEmpty: "no"}, []Attempt{full, empty}, []string{"passed", "error"}, false},
 		{"boxer dealt the tests", Options{Listed: true}, []Attempt{full, empty}, []string{"passed", "error"}, false},
 		{"no shard had cases", Options{}, []Attempt{empty}, []string{"error"}, true},

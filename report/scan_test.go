@@ -18,6 +18,8 @@ func TestReadLeniently(t *testing.T) {
 		{"CDATA with its own end", `<testsuite><testcase name="a"><failure><![CDATA[x]]]]><![CDATA[>]]]></failure></testcase></testsuite>`, "a:failed"},
 		{"control characters in tags", "<testsuite\x00><testcase \x07 name='a'/></testsuite>", "a:passed"},
 		{"the same unknown attribute twice", `<testsuite><testcase name="a" x="1" x="2"/></testsuite>`, "a:passed"},
+		{"an element that is not ASCII", `<testsuite><größe/><testcase name="a"/></testsuite>`, "a:passed"},
+		{"a mark between roots", passing + "\n\ufeff" + suiteOf("b:passed"), "a:passed b:passed"},
 		{"references", `<testsuite><testcase name="&#97;&#x62;&lt;&gt;&amp;&apos;&quot;"/></testsuite>`, `ab<>&'":passed`},
 		{"impossible references", `<testsuite><testcase name="&#x110000;&#99999999999;&#xD800;&#0;"/></testsuite>`, `` + "\ufffd\ufffd" + `\ud800\x00:passed`},
 		{"log lines around", "a < b & c\n" + failing + "\nnpm ERR! <3\x00\x00", "a:failed"},
@@ -28,6 +30,9 @@ func TestReadLeniently(t *testing.T) {
 			m, r := mergeFor(t, Options{}, attemptOf(t, 0, row.report))
 			if got := runsOf(m); got != row.want || len(r.Unread) > 0 {
 				t.Errorf("got %q, want %q, %v", got, row.want, r.Unread)
+			}
+			if warned := strings.Contains(strings.Join(r.Warnings, ""), "plain text"); warned != strings.HasPrefix(row.name, "log lines") {
+				t.Errorf("warnings %q", r.Warnings)
 			}
 		})
 	}
@@ -62,6 +67,7 @@ func TestRefused(t *testing.T) {
 		{"no space between attributes", "<testsuite name='a'time='1'/>", Malformed, 1, "testsuite"},
 		{"slash in a tag", "<testsuite / name='a'>", Malformed, 1, "/"},
 		{"declaration inside", "<testsuite>\n<!ELEMENT a></testsuite>", Malformed, 2, "declaration"},
+		{"CDATA outside", "<![CDATA[x]]>" + passing, Malformed, 1, "declaration"},
 		{"DOCTYPE inside", "<testsuite>\n<!DOCTYPE a></testsuite>", Malformed, 2, "declaration"},
 		{"DOCTYPE with a subset", "\n\n<!DOCTYPE a SYSTEM '>' [<!ENTITY b 'c'>]>" + passing, Doctype, 3, "entities"},
 		{"long tag name", "<testsuite><" + strings.Repeat("a", maxTagName+1) + "/></testsuite>", Malformed, 1, "name"},
@@ -84,7 +90,8 @@ func TestRefused(t *testing.T) {
 
 // Every cut of a report gives an error case; what was complete is kept, and a failure that had begun too.
 func TestEveryCut(t *testing.T) {
-	whole := "<!-- c --><testsuite name=\"s\">\n<testcase name=\"a\"/>\n<testcase name=\"b\">\n<failure message=\"m\"><![CDATA[x]]>&amp;\n</failure></testcase></testsuite>"
+	whole := "<!-- c --><testsuite name=\"s\">\n<testcase name=\"a\"/>\n<testcase name=\"b\">\n<failure message=\"m\">\n<![CDATA[x]]>\n&amp;\n" +
+		"</failure></testcase></testsuite>"
 	begun := strings.Index(whole, "<failure") + len("<failure")
 	for n := range len(whole) {
 		m, r := mergeFor(t, Options{}, attemptOf(t, 0, whole[:n]))
@@ -109,7 +116,7 @@ func TestEveryCut(t *testing.T) {
 
 // The pieces in which a file is read must not show.
 func TestScannerInSmallPieces(t *testing.T) {
-	text := `<?xml version="1.0"?><!-- - -- --><testsuite name="a&amp;b"><testcase name="c"><![CDATA[]] ]]>` + "x\r\ny" + `</testcase></testsuite>`
+	text := `<?xml version="1.0"?><!-- - -- --><testsuite name="a&amp;b"><testcase name="c"><![CDATA[]] ` + "\r\n" + `]]>` + "x\r\ny" + `</testcase></testsuite>`
 	read := func(r io.Reader) string {
 		var b strings.Builder
 		s := newScanner(r)
@@ -121,7 +128,7 @@ func TestScannerInSmallPieces(t *testing.T) {
 			b.WriteString(tok.name + tok.attr("name") + string(tok.text))
 		}
 	}
-	want := "testsuitea&btestcasec]] x\nytestcasetestsuite"
+	want := "testsuitea&btestcasec]] \nx\nytestcasetestsuite"
 	for name, r := range map[string]io.Reader{"whole": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text))} {
 		if got := read(r); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)

@@ -70,6 +70,7 @@ func TestClean(t *testing.T) {
 		{"\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b", `\x1b]0;title\x07a\x1b]8;;http://x\x1b\b`, "ab"},
 		{"\x1b(Ba\x1bMb\x1b7", `\x1b(Ba\x1bMb\x1b7`, "ab"},
 		{"\x1b]never ended", `\x1b]never ended`, "\ufffd]never ended"},
+		{"\x1bPq#1\x1b\\a\x1b_b\x1b\\", `\x1bPq#1\x1b\a\x1b_b\x1b\`, "a"},
 		{"\x1b[31", `\x1b[31`, "\ufffd[31"},
 		{"\x1b", `\x1b`, "\ufffd"},
 		{"\x00\x08\x7f", `\x00\x08` + "\x7f", "\ufffd\ufffd\x7f"},
@@ -116,7 +117,7 @@ func TestClip(t *testing.T) {
 func TestClipKeepsCharactersWholeAndTheLimit(t *testing.T) {
 	for shift := range 4 {
 		c := clip{limit: 4096}
-		c.write([]byte(strings.Repeat("x", shift) + strings.Repeat("船", 5000)))
+		c.write([]byte(strings.Repeat("x", shift) + strings.Repeat("\U0001F600", 5000)))
 		if got := c.text(cleanText); strings.Contains(got, "\ufffd") || !utf8.ValidString(got) {
 			t.Errorf("shift %d: a character was cut", shift)
 		}
