@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -59,12 +60,10 @@ type cleaner interface {
 
 func runDoctor(ctx context.Context, o doctorOptions) error {
 	doc := diagnosis{
-		Schema: schema, Scope: o.scoped.scope, File: o.scoped.File, Backends: []finding{},
+		Schema: schema, Scope: o.scoped.scope, File: o.scoped.File,
 		Configuration: o.masked(), Ignored: append([]string{}, config.Ignored(o.Env)...),
 	}
-	for _, b := range o.backends {
-		doc.Backends = append(doc.Backends, o.examine(ctx, b))
-	}
+	doc.Backends = o.examineAll(ctx)
 	doc.Chosen = chosenBackend(o.scoped.Backend, doc.Backends)
 	if err := o.answer(doc, doc.lines()...); err != nil {
 		return err
@@ -82,6 +81,17 @@ func (o doctorOptions) masked() []config.Origin {
 	for i := range out {
 		out[i].Value = m.Mask(out[i].Value)
 	}
+	return out
+}
+
+// examineAll tries the backends side by side: each starts something, and that takes its time.
+func (o doctorOptions) examineAll(ctx context.Context) []finding {
+	out := make([]finding, len(o.backends))
+	var wg sync.WaitGroup
+	for i, b := range o.backends {
+		wg.Go(func() { out[i] = o.examine(ctx, b) })
+	}
+	wg.Wait()
 	return out
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/boxer-ci/boxer/runner"
 )
 
 // The scripts run the real program: gVisor's sandboxes start it again inside themselves, so it has to be the static
@@ -164,7 +166,7 @@ func leaveNothing(e *testscript.Env, env []string) {
 	t := e.T().(interface {
 		Errorf(string, ...any)
 	})
-	if bg := e.Values["run"].(*background); bg.cmd != nil {
+	if bg := e.Values["run"].(*background); bg.cmd != nil && bg.cmd.Process != nil {
 		bg.cmd.Process.Kill()
 		bg.cmd.Wait()
 	}
@@ -237,8 +239,8 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: start PROGRAM ARG..., once until it has ended")
 	}
 	*bg = background{cmd: exec.Command(args[0], args[1:]...)}
-	if !filepath.IsAbs(args[0]) {
-		bg.cmd = exec.Command(filepath.Join(filepath.Dir(program), args[0]), args[1:]...)
+	if args[0] == "boxer" {
+		bg.cmd = exec.Command(program, args[1:]...)
 	}
 	bg.cmd.Dir, bg.cmd.Stdout, bg.cmd.Stderr = ts.MkAbs("."), &bg.out, &bg.err
 	bg.cmd.Env = environ(ts)
@@ -315,14 +317,9 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 
 // scope puts the names of this folder's scope into SLUG and ID, and its worktree into WORKTREE.
 func scope(ts *testscript.TestScript, neg bool, args []string) {
-	c := exec.Command(program, "doctor", "--json")
-	c.Dir, c.Env = ts.MkAbs("."), environ(ts)
-	out, _ := c.Output()
-	var d struct {
-		Scope struct{ Key, Slug, Worktree string }
-	}
-	ts.Check(json.Unmarshal(out, &d))
-	ts.Setenv("SLUG", d.Scope.Slug)
-	ts.Setenv("ID", d.Scope.Key)
-	ts.Setenv("WORKTREE", d.Scope.Worktree)
+	s, err := runner.ScopeOf(ts.MkAbs("."))
+	ts.Check(err)
+	ts.Setenv("SLUG", s.Slug)
+	ts.Setenv("ID", s.Key)
+	ts.Setenv("WORKTREE", s.Worktree)
 }
