@@ -147,8 +147,12 @@ func (p preparation) waitReady(ctx context.Context, s Service, proc ServiceProce
 func (p preparation) poll(ctx context.Context, m Execer, s Service, alive func() error) error {
 	limit := or(s.Timeout, serviceTimeout)
 	deadline := time.Now().Add(limit)
+	var last []string // of the last try that said something: the one at the deadline may have had no time to
 	for {
 		exit, tail, err := p.captured(ctx, m, p.shell(s.Ready, s.User), time.Until(deadline))
+		if len(tail) > 0 {
+			last = tail
+		}
 		if err == nil && exit.Code == 0 {
 			return nil
 		}
@@ -161,7 +165,7 @@ func (p preparation) poll(ctx context.Context, m Execer, s Service, alive func()
 		if time.Now().Add(readyPoll).After(deadline) {
 			return &Error{
 				Reason: fmt.Sprintf("service %s was not ready after %s: %q%s", s.Name, limit, s.Ready, how(exit, nil)),
-				Cause:  ServiceNotReady, Output: tail,
+				Cause:  ServiceNotReady, Output: last,
 			}
 		}
 		select {

@@ -2,38 +2,44 @@ package host_test
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/runner/conformance"
 	"github.com/boxer-ci/boxer/runner/host"
 )
 
 func TestMain(m *testing.M) {
+	if code, handled := conformance.Main(os.Args); handled {
+		os.Exit(code)
+	}
 	if code, handled := host.Main(os.Args); handled {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }
 
-func TestSmoke(t *testing.T) {
+func open(t *testing.T) conformance.Harness {
+	t.Helper()
 	base := t.TempDir()
-	dirs := runner.Dirs{State: base + "/s", Runtime: base + "/r", Temp: base + "/t"}
-	wt := t.TempDir()
-	scope, err := runner.ScopeOf(wt)
+	worktree := filepath.Join(base, "work")
+	if err := os.Mkdir(worktree, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	scope, err := runner.ScopeOf(worktree)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := host.New(dirs)
-	s, err := b.Start(t.Context(), scope, runner.Spec{Dir: wt}, func(s runner.Step) { t.Log(s) })
-	if err != nil {
-		t.Fatal(err)
+	dirs := runner.Dirs{State: filepath.Join(base, "state"), Runtime: filepath.Join(base, "run"), Temp: filepath.Join(base, "temp")}
+	h := conformance.Harness{Backend: host.New(dirs), Dirs: dirs, Scope: scope}
+	if os.Getuid() == 0 {
+		h.User = "nobody"
 	}
-	t.Log(s.Cleanup(), s.Started())
-	exit, err := s.Exec(t.Context(), "", runner.Command{Args: []string{"sh", "-c", "ps ax; id; pwd"}, Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr})
-	t.Log(exit, err)
-	all, err := s.List(t.Context())
-	t.Log(all, err)
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	return h
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, open)
 }

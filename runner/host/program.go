@@ -96,8 +96,9 @@ func (e *engine) judge(name string, err error) error {
 // cannotStart reads the kernel's refusal of a program that looked right.
 func (e *engine) cannotStart(c runner.Command, p program, err error) error {
 	switch {
-	case errors.Is(err, syscall.EPERM) && p.as != nil:
-		return e.refuse("USER_REFUSED", fmt.Sprintf("%s cannot be started as user %s", c.Args[0], c.User), "id "+c.User).(*runner.Error).Because(err)
+	case p.as != nil && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES)):
+		return e.refuse("USER_REFUSED", fmt.Sprintf("%s cannot be started as user %s, who may be kept out of it or of the folder %s",
+			c.Args[0], c.User, p.dir), "ls -ld "+p.dir+" "+p.path).(*runner.Error).Because(err)
 	case errors.Is(err, syscall.E2BIG):
 		return e.refuse(runner.BackendFailed, fmt.Sprintf("%s: its arguments and environment are longer than the kernel takes", c.Args[0]), "getconf ARG_MAX").(*runner.Error).Because(err)
 	case errors.Is(err, syscall.ENOENT): // the interpreter of a script

@@ -174,13 +174,14 @@ func (b *book) make(ctx context.Context, l *lease, w runner.Worktree, lasting bo
 
 // removeChildren removes each, also when another is already at it, and frees their names afterwards.
 func (b *book) removeChildren(children []*child) error {
-	var mine, others []*child
+	var mine []*child
+	var others []chan struct{}
 	b.state.Lock()
 	for _, c := range children {
 		switch {
 		case b.children[c.Index] != c || slices.Contains(mine, c): // gone already
 		case c.removal != nil:
-			others = append(others, c)
+			others = append(others, c.removal)
 		default:
 			c.removal = make(chan struct{})
 			mine = append(mine, c)
@@ -188,8 +189,8 @@ func (b *book) removeChildren(children []*child) error {
 	}
 	b.state.Unlock()
 	err := b.removeMine(mine)
-	for _, c := range others {
-		<-c.removal
+	for _, over := range others {
+		<-over
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,6 +57,9 @@ func (c Config) attach(ctx context.Context, r record) (*Session, error) {
 	}
 	f.Close()
 	s.lease = conn
+	if now, err := c.store().Get(r.Scope.Key); err == nil && now.Dir == r.Dir {
+		s.record.Record = now // it may have been read before the keeper stood in it
+	}
 	return s, nil
 }
 
@@ -142,7 +144,11 @@ func (c Config) create(ctx context.Context, scope runner.Scope) (*Session, error
 	session := &Session{
 		config: c, record: set.record, lease: s.conn, id: s.lease, cleanup: s.cleanup, started: true,
 	}
-	if err := set.store().Put(set.Record); err != nil {
+	err = set.store().Put(set.Record)
+	if err == nil {
+		err = s.conn.Send(wire.KindStage, stage{Ready: true})
+	}
+	if err != nil {
 		return nil, errors.Join(err, session.Close())
 	}
 	return session, nil
@@ -303,10 +309,5 @@ func decode(f *wire.Frame, into any) error {
 	if err := f.Decode(&a); err != nil {
 		return err
 	}
-	if into != nil && a.Result != nil {
-		if err := json.Unmarshal(a.Result, into); err != nil {
-			return err
-		}
-	}
-	return a.Error.Decode()
+	return a.Read(into)
 }

@@ -40,7 +40,9 @@ func Main(args []string, kind string, newEngine func(Env) (Engine, error)) (code
 }
 
 func run(role, dir string, newEngine func(Env) (Engine, error)) error {
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT) // a terminal's, meant for who uses it
+	// A terminal's signals are meant for who uses it. They are caught and not ignored, for what is started here would
+	// ignore them too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT)
 	syscall.CloseOnExec(starterFD)
 	syscall.CloseOnExec(guardFD) // may not be there
 	set, err := readSetup(dir)

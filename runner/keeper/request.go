@@ -12,17 +12,17 @@ import (
 
 // request is one call. Which fields are set depends on Op.
 type request struct {
-	Op      string              `json:"op"`
-	Lease   string              `json:"lease,omitempty"`
-	PID     int                 `json:"pid,omitempty"`    // lease: who asks
-	Name    string              `json:"name,omitempty"`   // exec, collect, clear
-	Names   []string            `json:"names,omitempty"`  // remove, keep
-	Source  string              `json:"source,omitempty"` // fork, release
-	Spec    *runner.Spec        `json:"spec,omitempty"`
-	Command *command            `json:"command,omitempty"`
-	Pick    *runner.Pick        `json:"pick,omitempty"`
-	Freeze  *runner.ForkOptions `json:"freeze,omitempty"`
-	Usage   bool                `json:"usage,omitempty"` // list: with memory and disk
+	Op      string
+	Lease   string
+	PID     int      // lease: who asks
+	Name    string   // exec, collect, clear
+	Names   []string // remove, keep
+	Source  string   // fork, release
+	Spec    *runner.Spec
+	Command *command
+	Pick    *runner.Pick
+	Freeze  *runner.ForkOptions
+	Usage   bool // list: with memory and disk
 }
 
 const (
@@ -43,12 +43,12 @@ const (
 
 // command is runner.Command under way; its files come beside it.
 type command struct {
-	Args  []string      `json:"args"`
-	Dir   string        `json:"dir"`
-	Env   []string      `json:"env"`
-	User  string        `json:"user"`
-	Grace time.Duration `json:"grace"`
-	Files [3]bool       `json:"files"` // which of stdin, stdout, stderr came
+	Args  []string
+	Dir   string
+	Env   []string
+	User  string
+	Grace time.Duration
+	Files [3]bool // which of stdin, stdout, stderr came
 }
 
 func encodeCommand(c runner.Command) (*command, []*os.File) {
@@ -87,27 +87,27 @@ func (w *command) decode(f *wire.Frame) (c runner.Command, closeFiles func(), er
 
 // step is runner.Step under way.
 type step struct {
-	Kind string        `json:"kind"`
-	Name string        `json:"name"`
-	Took time.Duration `json:"took"`
-	Err  *wire.Error   `json:"err,omitempty"`
+	Kind string
+	Name string
+	Took time.Duration
+	Err  *wire.Error
 }
 
 type (
 	leased struct {
-		Lease   string `json:"lease"`
-		Cleanup string `json:"cleanup"`
-		PID     int    `json:"pid"`
+		Lease   string
+		Cleanup string
+		PID     int
 	}
 	closed struct {
-		Ends bool `json:"ends"` // the keeper ends with this lease
+		Ends bool // the keeper ends with this lease
 	}
 	frozen struct {
-		Source string         `json:"source"`
-		Have   []runner.Child `json:"have"`
+		Source string
+		Have   []runner.Child
 	}
 	collected struct {
-		Skipped []runner.Skipped `json:"skipped"`
+		Skipped []runner.Skipped
 	}
 )
 

@@ -60,9 +60,9 @@ type setup struct {
 
 // stage is what a keeper tells its starter over the inherited connection until it is ready.
 type stage struct {
-	Ready   bool   `json:"ready"`
-	Lease   string `json:"lease,omitempty"`   // of the starter
-	Cleanup string `json:"cleanup,omitempty"` // see runner.Session
-	Step    string `json:"step,omitempty"`    // what the rung failed at
-	Error   string `json:"error,omitempty"`   // why
+	Ready   bool
+	Lease   string // of the starter
+	Cleanup string // see runner.Session
+	Step    string // what the rung failed at
+	Error   string // why
 }

@@ -71,17 +71,23 @@ func listen(path string) (*net.UnixListener, error) {
 	return l, os.Chmod(path, 0o600)
 }
 
-// serve works until the end. The starter's connection is its lease from the first moment.
+// serve works until the end. The starter's connection is its lease from the first moment. Others are let in when the
+// starter has written down which process the keeper is, so that nobody reads a record that does not tell it.
 func (s *server) serve(starter *wire.Conn) error {
 	l := s.open(s.ctx, s.set.Record.Owner.PID)
 	s.attend(starter, func() {
-		if err := starter.Send(wire.KindStage, stage{Ready: true, Lease: l.id, Cleanup: cleanupOf(s.set.Rung)}); err != nil {
+		err := starter.Send(wire.KindStage, stage{Ready: true, Lease: l.id, Cleanup: cleanupOf(s.set.Rung)})
+		var f *wire.Frame
+		if err == nil {
+			f, err = starter.Receive()
+		}
+		if err != nil || f.Kind != wire.KindStage {
 			s.giveUp(l)
 			return
 		}
+		go s.accept()
 		s.hold(starter, l)
 	})
-	go s.accept()
 	<-s.ended
 	s.listen.Close()
 	s.mu.Lock()

@@ -269,21 +269,21 @@ func (s *Session) Close() error {
 
 func (s *Session) close() error {
 	defer s.lease.Close()
-	answer := closed{Ends: true} // what no answer means: the keeper is gone
 	s.lease.Unix().SetDeadline(time.Now().Add(removeTime + sweepTime))
 	err := s.lease.Send(wire.KindRequest, request{Op: opClose})
 	if err == nil {
 		var f *wire.Frame
 		if f, err = s.lease.Receive(); err == nil {
+			defer f.Close()
+			var answer closed
 			err = decode(f, &answer)
-			f.Close()
 			if !answer.Ends {
 				return err
 			}
 			return errors.Join(err, s.reclaim())
 		}
 	}
-	return s.reclaim()
+	return s.reclaim() // no answer: the keeper is gone
 }
 
 // reclaim sees that nothing is left of a keeper that ended with the lease.

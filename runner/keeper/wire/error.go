@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"errors"
 
 	"github.com/boxer-ci/boxer/runner"
@@ -9,8 +8,18 @@ import (
 
 // Answer ends every call.
 type Answer struct {
-	Error  *Error          `json:"error,omitempty"`
-	Result json.RawMessage `json:"result,omitempty"`
+	Error  *Error `json:"error,omitempty"`
+	Result []byte `json:"result,omitempty"` // in gob; nil is none
+}
+
+// Read reads what the answer brought, if anything, and returns the error it tells.
+func (a Answer) Read(into any) error {
+	if into != nil && a.Result != nil {
+		if err := decode(a.Result, into); err != nil {
+			return err
+		}
+	}
+	return a.Error.Decode()
 }
 
 // Error is an error under way. On the other side it reads the same, and errors.As finds the runner.Error in it.
@@ -50,9 +59,9 @@ func (e *Error) Decode() error {
 func (c *Conn) Reply(result any, err error) error {
 	a := Answer{Error: EncodeError(err)}
 	if result != nil {
-		b, marshalErr := json.Marshal(result)
-		if marshalErr != nil {
-			return marshalErr
+		b, encodeErr := encode(KindRequest, result)
+		if encodeErr != nil {
+			return encodeErr
 		}
 		a.Result = b
 	}

@@ -1,12 +1,17 @@
 // Package wire carries frames between boxer and a keeper over a unix stream socket: an 8-byte header together with
-// file descriptors, then a body in JSON.
+// file descriptors, then a body.
 //
-// It owns the part that every boxer must understand of every other: the header, the first three kinds, Hello. They
-// never change. All else may change with Protocol.
+// It owns the part that every boxer must understand of every other: the header, the first three kinds, Hello and
+// Answer in JSON. They never change. All else may change with Protocol.
+//
+// The choice a reader would question: that other part is in gob. Arguments, environments and file names are bytes,
+// and JSON would replace those that are no UTF-8.
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +86,7 @@ func (c *Conn) CloseWrite() error { return c.c.CloseWrite() }
 
 // Send sends one frame. The files stay open here; the receiver gets its own.
 func (c *Conn) Send(kind Kind, body any, files ...*os.File) error {
-	b, err := json.Marshal(body)
+	b, err := encode(kind, body)
 	if err != nil {
 		return err
 	}
@@ -120,7 +125,25 @@ type Frame struct {
 }
 
 // Decode reads the body.
-func (f *Frame) Decode(into any) error { return json.Unmarshal(f.body, into) }
+func (f *Frame) Decode(into any) error {
+	if f.Kind.lasts() {
+		return json.Unmarshal(f.body, into)
+	}
+	return decode(f.body, into)
+}
+
+func (k Kind) lasts() bool { return k == KindHello || k == KindDown || k == KindAnswer }
+
+func encode(kind Kind, body any) ([]byte, error) {
+	if kind.lasts() {
+		return json.Marshal(body)
+	}
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(body)
+	return b.Bytes(), err
+}
+
+func decode(b []byte, into any) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(into) }
 
 // Files tells how many files came with the frame and were not taken.
 func (f *Frame) Files() int { return len(f.fds) }
