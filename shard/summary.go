@@ -84,7 +84,7 @@ func outcome(s Shard) string {
 		}
 	case s.Signal != 0 && s.Reason == "":
 		parts = append(parts, "ended by "+signalName(s.Signal))
-	case !s.Started.IsZero() && (s.State == Passed || s.State == Failed):
+	case s.Reason == "" && !s.Started.IsZero() && (s.State == Passed || s.State == Failed):
 		parts = append(parts, fmt.Sprintf("exit code %d", s.Exit))
 	}
 	if !s.Started.IsZero() {
