@@ -103,11 +103,7 @@ func utf16Reader(high, low int) charset {
 	return func(r *bufio.Reader) (rune, error) {
 		p, err := r.Peek(4)
 		if len(p) < 2 {
-			r.Discard(len(p))
-			if len(p) == 1 {
-				return utf8.RuneError, nil
-			}
-			return 0, err
+			return 0, err // half a character at the end of a file is nothing that anyone meant
 		}
 		c := unit(p)
 		if len(p) == 4 && utf16.IsSurrogate(c) {

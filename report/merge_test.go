@@ -269,6 +269,21 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+func TestLedgerIsSortedAndBounded(t *testing.T) {
+	_, r := mergeFor(t, Options{}, attemptOf(t, 0, suiteOf("a:passed b:passed c:passed d:passed e:passed f:passed g:passed h:passed a:passed")))
+	if s := r.Shards[0]; len(s.IDs) != 8 || !slices.IsSorted(s.IDs) || s.Cut {
+		t.Errorf("%+v", s)
+	}
+	l := newLedger()
+	for i := range maxLedgerNames + 2 {
+		l.note(l.files, fmt.Sprint(i))
+	}
+	var s Shard
+	if l.close(&s); len(s.Files) != maxLedgerNames || !s.Cut {
+		t.Errorf("%d files, cut %v", len(s.Files), s.Cut)
+	}
+}
+
 func TestListsAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`<testsuite name="s">`)

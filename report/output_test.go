@@ -21,10 +21,11 @@ func entries(t *testing.T, dir string) (names []string) {
 
 func TestOutputReplacesOldReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "junit.xml")
+	report := `<testsuite><properties><property name="empty"/></properties><testcase/></testsuite>`
 	if err := os.WriteFile(path, []byte(strings.Repeat("old", 10_000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Merge([]Attempt{attemptOf(t, 0, passing)}, Options{}, path); err != nil {
+	if _, err := Merge([]Attempt{attemptOf(t, 0, report)}, Options{}, path); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -32,6 +33,9 @@ func TestOutputReplacesOldReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	parseMerged(t, data)
+	if !strings.Contains(string(data), `<property name="empty" value="">`) {
+		t.Error("a property without a value attribute")
+	}
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o644 || len(entries(t, filepath.Dir(path))) != 1 {
 		t.Errorf("mode %v, files %q", info.Mode(), entries(t, filepath.Dir(path)))
 	}

@@ -110,6 +110,20 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// Every character comes out as it went in, in a text and in an attribute.
+func TestEscapes(t *testing.T) {
+	in := `a &lt;b&gt; &amp;amp; "q" 'p' &#13;&#10; &#9; ]]&gt; ü`
+	want := "a <b> &amp; \"q\" 'p' \r\n \t ]]> ü"
+	m, r := mergeFor(t, Options{}, attemptOf(t, 1, `<testsuite><testcase name="c"><failure message="`+strings.ReplaceAll(in, `"`, "&quot;")+`">`+in+
+		`</failure><properties><property name="`+strings.ReplaceAll(in, `"`, "&quot;")+`" value=""/></properties></testcase></testsuite>`))
+	c := m.Suites[0].Cases[0]
+	for _, got := range []string{c.result().Message, c.result().Body, c.Props[0].Name, r.Failed[0].Message, r.Failed[0].Body} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestSuiteTimes(t *testing.T) {
 	m, _ := mergeFor(t, Options{}, attemptOf(t, 0, `<testsuites><testsuite name="attribute" time="1.5"><testcase time="9"/></testsuite>`+
 		`<testsuite name="unreadable" time="soon"><testcase time="2"/></testsuite>`+
