@@ -115,7 +115,7 @@ func (s Store) Put(r Record) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	tmp, err := os.CreateTemp(filepath.Dir(path), half(r.Scope.Key))
 	if err != nil {
 		return err
 	}
@@ -143,8 +143,16 @@ func (s Store) Get(key string) (Record, error) {
 	return r, nil
 }
 
-// Delete forgets the scope; forgetting one that is not known is no error.
+// half is the pattern of a record that is being written.
+func half(key string) string { return ".new-" + key + "-*" }
+
+// Delete forgets the scope, and what a crash left of a record half written; forgetting one that is not known is no
+// error.
 func (s Store) Delete(key string) error {
+	halves, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path(key)), half(key))) // its own pattern is a good one
+	for _, h := range halves {
+		os.Remove(h)
+	}
 	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -48,7 +48,7 @@ func (e *engine) look(p *program, name string) error {
 		}
 		return e.judge(name, executable(p.path))
 	}
-	worst := fs.ErrNotExist
+	var worst error = fs.ErrNotExist // what cannot even be looked at, as in another user's folder, is not there
 	for _, dir := range filepath.SplitList(valueOf(p.env, "PATH")) {
 		if dir == "" {
 			dir = "."
@@ -57,12 +57,12 @@ func (e *engine) look(p *program, name string) error {
 			dir = filepath.Join(p.dir, dir)
 		}
 		path := filepath.Join(dir, name)
-		switch err := executable(path); {
-		case err == nil:
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		if worst = executable(path); worst == nil {
 			p.path = path
 			return nil
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			worst = err
 		}
 	}
 	return e.judge(name, worst)

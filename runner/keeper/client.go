@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -133,7 +135,11 @@ func (c Config) create(ctx context.Context, scope runner.Scope) (*Session, error
 	}
 	var undo runner.Undo
 	undo.Push("remove what was prepared", func(context.Context) error { return set.remove() })
-	if err := set.store().Put(set.Record); err != nil {
+	err = set.store().Put(set.Record)
+	if err == nil {
+		err = os.Mkdir(set.Dir, 0o700)
+	}
+	if err != nil {
 		return nil, errors.Join(err, undo.Run(ctx, sweepTime))
 	}
 	s, err := c.spawn(ctx, set)
@@ -154,7 +160,7 @@ func (c Config) create(ctx context.Context, scope runner.Scope) (*Session, error
 	return session, nil
 }
 
-// setup makes the folder of a new keeper, and all that it will be told.
+// setup is all that a new keeper will be told. Its folder is made once the record names it.
 func (c Config) setup(scope runner.Scope) (setup, error) {
 	self, err := identify(os.Getpid())
 	if err != nil {
@@ -170,13 +176,11 @@ func (c Config) setup(scope runner.Scope) (setup, error) {
 			set.exec = "/proc/self/exe" // works for a binary that `go run` has deleted
 		}
 	}
-	dir, err := os.MkdirTemp(c.Dirs.Temp, scope.Key+".")
-	if err != nil {
-		return setup{}, err
-	}
+	// Both names are this keeper's alone: one that a dead starter left may be about to remove its own just now.
+	name := scope.Key + "." + strings.ToLower(rand.Text()[:6])
 	set.record = record{Dirs: c.Dirs, Record: runner.Record{
-		Scope: scope, Backend: c.Kind, Dir: dir, Socket: filepath.Join(c.Dirs.Runtime, scope.Key+".sock"),
-		Owner: self, Created: time.Now(),
+		Scope: scope, Backend: c.Kind, Dir: filepath.Join(c.Dirs.Temp, name),
+		Socket: filepath.Join(c.Dirs.Runtime, name+".sock"), Owner: self, Created: time.Now(),
 	}}
 	return set, nil
 }
@@ -191,6 +195,9 @@ func (c Config) Probe(ctx context.Context) (cleanup string, err error) {
 		return "", err
 	}
 	set.Probe = true
+	if err := os.Mkdir(set.Dir, 0o700); err != nil {
+		return "", err
+	}
 	s, err := c.spawn(ctx, set)
 	if err == nil {
 		cleanup = s.cleanup

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"sync"
@@ -53,11 +52,7 @@ func newServer(set setup, newEngine func(Env) (Engine, error)) (*server, error) 
 	}, nil
 }
 
-// listen replaces what a dead keeper left at the path: whoever started this one holds the scope's lock.
 func listen(path string) (*net.UnixListener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
 	addr, release, err := unixAddr(path)
 	if err != nil {
 		return nil, err

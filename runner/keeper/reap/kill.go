@@ -9,15 +9,15 @@ import (
 
 const killPoll = 2 * time.Millisecond
 
-// KillAll kills what find picks from the process table, again and again until two tables in a row hold none of it:
-// what is born between the reading of one table and the kill stands in the next. What has ended is not shown to find.
+// KillAll kills what find picks from the process table, again and again until two tables in a row hold none of it.
+// Everything is stopped before anything is killed: one that may still run could fork a child which nothing ties to it
+// once it is dead, while a child of a stopped one has it as parent. What has ended is not shown to find.
 func KillAll(ctx context.Context, find func(all []Stat) []Stat) error {
 	for empty := 0; empty < 2; {
-		all, err := Processes()
+		found, err := stopAll(ctx, find)
 		if err != nil {
 			return err
 		}
-		found := find(living(all))
 		if len(found) == 0 {
 			empty++
 			continue
@@ -33,6 +33,29 @@ func KillAll(ctx context.Context, find func(all []Stat) []Stat) error {
 		}
 	}
 	return nil
+}
+
+// stopAll stops what find picks until a table shows nothing new. A fork that is under way when its process is told to
+// stop does not happen.
+func stopAll(ctx context.Context, find func(all []Stat) []Stat) ([]Stat, error) {
+	stopped := map[int]string{}
+	for {
+		all, err := Processes()
+		if err != nil {
+			return nil, err
+		}
+		found := find(living(all))
+		grew := false
+		for _, s := range found {
+			if stopped[s.PID] != s.Start {
+				stopped[s.PID], grew = s.Start, true
+				s.Stop()
+			}
+		}
+		if !grew || ctx.Err() != nil {
+			return found, nil
+		}
+	}
 }
 
 func living(all []Stat) []Stat {

@@ -8,10 +8,15 @@ const (
 	sysPidfdOpen       = 434
 )
 
-// Kill kills the process that the line tells of, and nobody else: a process cannot change behind an open pidfd, so
-// the line is compared with the table once more after the opening. Kernels before 5.3 have none; there the number is
-// used right after it was compared.
-func (s Stat) Kill() {
+// Kill kills the process that the line tells of, and nobody else.
+func (s Stat) Kill() { s.signal(syscall.SIGKILL) }
+
+// Stop stops it.
+func (s Stat) Stop() { s.signal(syscall.SIGSTOP) }
+
+// signal is sure of its target because a process cannot change behind an open pidfd: the line is compared with the
+// table once more after the opening. Kernels before 5.3 have none; there the number is used right after it was compared.
+func (s Stat) signal(sig syscall.Signal) {
 	fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(s.PID), 0, 0)
 	if errno == 0 {
 		defer syscall.Close(int(fd))
@@ -23,8 +28,8 @@ func (s Stat) Kill() {
 		return
 	}
 	if errno != 0 {
-		syscall.Kill(s.PID, syscall.SIGKILL)
+		syscall.Kill(s.PID, sig)
 		return
 	}
-	syscall.Syscall6(sysPidfdSendSignal, fd, uintptr(syscall.SIGKILL), 0, 0, 0, 0)
+	syscall.Syscall6(sysPidfdSendSignal, fd, uintptr(sig), 0, 0, 0, 0)
 }
