@@ -2,7 +2,9 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // attempt is an Attempt whose reports were looked through.
@@ -24,7 +26,9 @@ func inspectAttempt(a Attempt, o Options) *attempt {
 		err.File = name
 		in.addError(err)
 	}
-	for _, file := range a.Reports {
+	files := slices.Clone(a.Reports)
+	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	for _, file := range files {
 		src := inspect(file)
 		if src.err != nil && src.err.Kind == NotJUnit && !a.Configured {
 			in.warnings = append(in.warnings, "not read: "+src.err.Error())

@@ -130,15 +130,15 @@ func final(s string, i int, lo byte) int {
 	return 0
 }
 
-// terminated finds the end of an operating system command (a title, a link): a bell, or escape and backslash.
+// terminated finds the end of an operating system command (a title, a link): a bell, or escape and backslash. It looks
+// no further than the next escape, or a text of nothing but starts would take forever.
 func terminated(s string) int {
-	for i := 2; i < len(s); i++ {
-		if s[i] == '\a' {
-			return i + 1
-		}
-		if s[i] == esc && i+1 < len(s) && s[i+1] == '\\' {
-			return i + 2
-		}
+	i := 2 + max(strings.IndexAny(s[2:], "\a\x1b"), 0)
+	switch {
+	case i < len(s) && s[i] == '\a':
+		return i + 1
+	case i+1 < len(s) && s[i] == esc && s[i+1] == '\\':
+		return i + 2
 	}
 	return 0
 }

@@ -218,6 +218,15 @@ func TestReportChangesWhileMerging(t *testing.T) {
 	}
 }
 
+func TestFilesAreReadInTheOrderOfTheirNames(t *testing.T) {
+	a := attemptOf(t, 0, suiteOf("a:passed"), suiteOf("b:passed"), suiteOf("c:passed"))
+	a.Reports[0].Name, a.Reports[1].Name, a.Reports[2].Name = "é.xml", "z.xml", "Z.xml"
+	m, _ := mergeFor(t, Options{}, a)
+	if got := runsOf(m); got != "c:passed b:passed a:passed" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // Only a report of boxer's own says itself which shard its suites come from.
 func TestForgedProperties(t *testing.T) {
 	report := `<testsuite name="s"><properties><property name="boxer.shard" value="9/9"/></properties><testcase name="a"/></testsuite>`

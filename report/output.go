@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,7 +30,7 @@ type output struct {
 
 func newOutput(path string, options Options) *output {
 	o := &output{path: path, name: cleanName(cmp.Or(options.Name, "boxer")), limit: cmp.Or(options.limit, maxMerged)}
-	o.w = bufio.NewWriterSize(writerFunc(o.write), 256<<10)
+	o.w = bufio.NewWriterSize(o, 256<<10)
 	if path != "" {
 		o.err = o.create()
 	}
@@ -57,12 +56,8 @@ func (o *output) create() error {
 	return nil
 }
 
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-// write never fails, because the verdicts are still to be counted if the disk is full.
-func (o *output) write(p []byte) (int, error) {
+// Write never fails, because the verdicts are still to be counted if the disk is full.
+func (o *output) Write(p []byte) (int, error) {
 	o.size += int64(len(p))
 	if o.file != nil && o.err == nil {
 		_, o.err = o.file.Write(p)
@@ -122,5 +117,3 @@ func (o *output) discard() {
 		os.Remove(o.file.Name())
 	}
 }
-
-var _ io.Writer = writerFunc(nil)

@@ -27,7 +27,7 @@ type Attempt struct {
 	NotRun             string        // "", or why the command never started: "could not be forked"
 	Configured         bool          // the user named report paths: then no report is an error
 	Missing            []string      // named report paths where no fresh file lay, as the user wrote them
-	Reports            []File        // in byte order of their names
+	Reports            []File        // read in byte order of their names
 	OutputTail         string        // last lines of the shard's output
 	Merged             bool          // the report was written by Merge: its suites keep their boxer properties
 
