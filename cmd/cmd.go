@@ -105,7 +105,7 @@ func newRoot(d deps) *cobra.Command {
 func action(d deps, check func(args []string, f *config.Faults), do func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if _, err := d.dir(); err != nil {
-			return err
+			noteFault(&d.call.faults, err)
 		}
 		check(args, &d.call.faults)
 		if len(d.call.faults) > 0 {

@@ -18,7 +18,8 @@ type scoped struct {
 // resolve reads the configuration for the folder that boxer was called for. What is wrong goes onto f.
 func (d deps) resolve(f *config.Faults) scoped {
 	dir, err := d.dir()
-	if err != nil {
+	if err != nil { // told by action already; flags and variables are checked all the same
+		_, err := config.Load(config.Request{Dir: "/", Scope: runner.Scope{Worktree: "/"}, Env: d.Env, Flags: d.call.flags})
 		noteFault(f, err)
 		return scoped{}
 	}
