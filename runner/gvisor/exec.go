@@ -237,10 +237,12 @@ func (e *engine) failure(f guest.Failure, message string, c runner.Command) erro
 		return nil
 	case guest.NotFound:
 		err.Cause = runner.CommandNotFound
-		err.Reason = fmt.Sprintf("%s: command not found in the sandbox (its PATH is the one boxer was called with)", c.Args[0])
+		err.Reason = fmt.Sprintf("%s: command not found in the sandbox (PATH is the one boxer was called with)", c.Args[0])
+		err.Fix = "command -v " + c.Args[0]
 	case guest.NotExecutable:
 		err.Cause = runner.CommandNotExecutable
 		err.Reason = fmt.Sprintf("%s: not executable in the sandbox", c.Args[0])
+		err.Fix = "ls -l " + c.Args[0]
 	default:
 		err.Cause = runner.BackendFailed
 		err.Reason = fmt.Sprintf("start %s: %s", c.Args[0], strings.TrimSpace(message))

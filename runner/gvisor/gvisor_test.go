@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/runner/conformance"
 	"github.com/boxer-ci/boxer/runner/gvisor"
 	"github.com/boxer-ci/boxer/runner/keeper"
 )
@@ -27,6 +28,9 @@ const ordinary = 12345
 var program string
 
 func TestMain(m *testing.M) {
+	if code, handled := conformance.Main(os.Args); handled {
+		os.Exit(code)
+	}
 	if program = os.Getenv("BOXER_TEST_PROGRAM"); program != "" { // the run as an ordinary user
 		os.Exit(m.Run())
 	}
