@@ -31,7 +31,9 @@ func (r *run) conclude(ctx context.Context, source runner.Source, attempts []*at
 	err = errors.Join(startError(attempts), err)
 	r.judge(&res, attempts, rep)
 	res.Wall = time.Since(r.started)
-	res.Bound = bound(res.Shards, r.options.Cores, res.Fork)
+	if ctx.Err() == nil { // how long an interrupted run took says nothing
+		res.Bound = bound(res.Shards, r.options.Cores, res.Fork)
+	}
 	res.ExitCode = r.exitCode(ctx, res, err != nil)
 	return r.tell(ctx, res, err)
 }
