@@ -257,7 +257,7 @@ func newSuite(parent *suite, t token) *suite {
 	s.outClip, s.errClip = clip{limit: maxOutput}, clip{limit: maxOutput}
 	s.name = s.own
 	if parent != nil {
-		parent.nested = true
+		parent.nested, s.parent = true, parent
 		s.name = join(parent.name, s.own)
 	}
 	return s

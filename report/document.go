@@ -105,11 +105,7 @@ func (d *document) collect(read []junit.Suite) {
 		s := d.suites[index(from.Properties)]
 		s.out, s.err = from.SystemOut, from.SystemErr // the last piece has them
 		for _, t := range from.Tests {
-			r := d.record(s.name, t)
-			if n := len(s.cases); n > 0 {
-				r.share(&s.cases[n-1])
-			}
-			s.cases = append(s.cases, r)
+			s.cases = append(s.cases, d.record(s.name, t))
 		}
 		d.collect(from.Suites)
 	}

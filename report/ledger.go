@@ -17,7 +17,9 @@ func newLedger() *ledger {
 }
 
 func (l *ledger) add(s *suite) {
-	l.note(l.groups, s.own, s.name, s.file)
+	for outer := s; outer != nil; outer = outer.parent {
+		l.note(l.groups, outer.own, outer.name, outer.file)
+	}
 	for i := range s.cases {
 		c := &s.cases[i]
 		l.ids = append(l.ids, c.identity(s.hostname).short())

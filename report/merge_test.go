@@ -283,6 +283,10 @@ func TestLedgerIsSortedAndBounded(t *testing.T) {
 	if s := r.Shards[0]; len(s.IDs) != 8 || !slices.IsSorted(s.IDs) || s.Cut {
 		t.Errorf("%+v", s)
 	}
+	_, r = mergeFor(t, Options{}, attemptOf(t, 0, `<testsuite name="x_test.go"><testsuite name="in"><testcase classname="c"/></testsuite></testsuite>`))
+	if want := []string{"c", "in", "x_test.go", "x_test.go > in"}; !slices.Equal(r.Shards[0].Groups, want) {
+		t.Errorf("groups %q, want %q", r.Shards[0].Groups, want)
+	}
 	l := newLedger()
 	for i := range maxLedgerNames + 2 {
 		l.note(l.files, fmt.Sprint(i))

@@ -25,6 +25,7 @@ type run struct {
 // suite is one flat suite of a report.
 type suite struct {
 	name, own        string // own is the last part of the name, of a nested suite
+	parent           *suite
 	hostname, file   string
 	timestamp, time  string // as the report has them
 	nested           bool   // it had suites inside, so its time counts theirs too
@@ -41,16 +42,6 @@ func (r *record) asRun() run {
 	return run{
 		kind: r.Status, message: r.Message, typ: r.Type, body: strings.TrimSpace(r.Body),
 		seconds: formatSeconds(r.Seconds), out: r.out, err: r.err,
-	}
-}
-
-// share lets neighbours hold one copy of what they have in common, which in a big suite is most of it.
-func (r *record) share(with *record) {
-	if r.Classname == with.Classname {
-		r.Classname = with.Classname
-	}
-	if r.File == with.File {
-		r.File = with.File
 	}
 }
 
