@@ -83,6 +83,9 @@ func (o *shardOptions) check(c *cobra.Command, args []string, f *config.Faults) 
 
 // validate adds what package shard refuses to what package config has found, without saying a thing twice.
 func (o *shardOptions) validate(f *config.Faults) {
+	if s := o.scoped; s.Backend == "host" && s.Shard.Worktree == runner.Private && s.From("shard.worktree") != "default" {
+		fault(f, s.From("shard.worktree"), "the host backend has one worktree for all shards: shared is what it can")
+	}
 	before := fmt.Sprint(*f)
 	for _, err := range flatten(o.run.Validate()) {
 		e, ok := errors.AsType[*runner.Error](err)

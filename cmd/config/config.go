@@ -58,6 +58,16 @@ type Origin struct {
 	Source string `json:"source"` // "default", "boxer.yaml:12", "BOXER_COUNT" or "--count"
 }
 
+// From is the source of a key's value, "" if there is no such key.
+func (c Config) From(key string) string {
+	for _, o := range c.Origins {
+		if o.Key == key {
+			return o.Source
+		}
+	}
+	return ""
+}
+
 // Request is what Load works from.
 type Request struct {
 	Dir   string // real absolute folder that boxer was called for
@@ -145,7 +155,7 @@ func (l *loader) finish() {
 	c := &l.cfg
 	if !filepath.IsAbs(c.Shard.Report) {
 		base := c.Base
-		if l.sourceOf("shard.report") != "default" {
+		if l.cfg.From("shard.report") != "default" {
 			base = l.request.Dir // a typed path is relative to where it was typed
 		}
 		c.Shard.Report = filepath.Join(base, c.Shard.Report)

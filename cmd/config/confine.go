@@ -13,7 +13,7 @@ func (l *loader) confine() {
 		globs *[]string
 	}{{"shard.junit", &l.cfg.Shard.JUnit}, {"shard.artifacts", &l.cfg.Shard.Artifacts}} {
 		var inside []string
-		source := l.sourceOf(list.key)
+		source := l.cfg.From(list.key)
 		for _, pattern := range *list.globs {
 			full := pattern
 			if !filepath.IsAbs(full) {
@@ -45,15 +45,6 @@ func climbs(pattern string) bool {
 	return false
 }
 
-func (l *loader) sourceOf(key string) string {
-	for _, o := range l.cfg.Origins {
-		if o.Key == key {
-			return o.Source
-		}
-	}
-	return ""
-}
-
 func within(folder, path string) bool {
 	return folder == "/" || path == folder || strings.HasPrefix(path, folder+"/")
 }
@@ -64,11 +55,11 @@ func (l *loader) absolute(key string, paths []string) []string {
 	for _, p := range paths {
 		switch {
 		case p == "":
-			l.faults.addf(l.sourceOf(key), "%s: a path is empty", key)
+			l.faults.addf(l.cfg.From(key), "%s: a path is empty", key)
 			continue
 		case p == "~" || strings.HasPrefix(p, "~/"):
 			if l.home == "" {
-				l.faults.addf(l.sourceOf(key), "%s: %q needs HOME, which is not set", key, p)
+				l.faults.addf(l.cfg.From(key), "%s: %q needs HOME, which is not set", key, p)
 				continue
 			}
 			p = filepath.Join(l.home, p[1:])
