@@ -31,7 +31,7 @@ func askOrder(b *bench) {
 		spec.Env = append(spec.Env, "GREETING=hello")
 		spec.Services = []runner.Service{
 			{Name: "one", Init: note("init1"), Run: note("run1 $GREETING") + "; touch up; exec sleep 1000", Ready: "test -e up"},
-			{Name: "two", Init: note("init2"), Run: note("run2") + "; exec sleep 1000"},
+			{Name: "two", Init: note("init2"), Run: note("run2") + "; touch up2; exec sleep 1000", Ready: "test -e up2"},
 		}
 		spec.Setup = []runner.SetupStep{{Run: note("setup1")}, {Run: note("setup2")}}
 	}), func(st runner.Step) {
