@@ -21,7 +21,7 @@ func TestSeconds(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "NaN", "Inf", "+Inf", "-3", "1e30", "100000001", "soon", "0x10", "1_000", "1,2,3", "1;5", "1.2.3", "-1:00", "1:2:3:4", "::", "1e", "-5ms", "1.234.567",
+		"", "NaN", "Inf", "+Inf", "-3", "1e30", "100000001", "soon", "0x10", "1_000", "1,2,3", "1;5", "1.2.3", "-1:00", "1:-30", "1:2:3:4", "::", "1e", "-5ms", "1.234.567",
 	} {
 		if got, ok := seconds(text); ok || got != 0 {
 			t.Errorf("%q gives %v, %v, want 0 and unreadable", text, got, ok)
@@ -190,7 +190,7 @@ func TestCharsets(t *testing.T) {
 
 func TestAttachments(t *testing.T) {
 	a := attemptOf(t, 1, `<testsuite name="s"><system-out>[[ATTACHMENT|gone.txt]]</system-out><testcase name="c">`+
-		`<failure>see shots/a.png, ./b.JPG and http://host/shots/a.png</failure><properties><property name="attachment" value="shots/a.png"/></properties>`+
+		`<failure>see shots/a.png, ./b.JPG and http://host/shots/a.png</failure><rerunFailure>at shots/a.png</rerunFailure><properties><property name="attachment" value="shots/a.png"/></properties>`+
 		`<system-out>[[ATTACHMENT|trace.zip]] and [[ATTACHMENT|shots/a.png]] c.png</system-out></testcase></testsuite>`)
 	a.Artifact = func(path string) string {
 		return map[string]string{"shots/a.png": "shard-1/shots/a.png", "trace.zip": "shard-1/trace.zip"}[path]
@@ -199,6 +199,7 @@ func TestAttachments(t *testing.T) {
 	c := m.Suites[0].Cases[0]
 	for got, want := range map[string]string{
 		c.result().Body:    "see shard-1/shots/a.png, ./b.JPG and http://host/shots/a.png",
+		c.RerunF[0].Stack:  "at shard-1/shots/a.png",
 		c.Out[0]:           "[[ATTACHMENT|shard-1/trace.zip]] and [[ATTACHMENT|shard-1/shots/a.png]] c.png",
 		c.Props[0].Value:   "shard-1/shots/a.png",
 		m.Suites[0].Out[0]: "[[ATTACHMENT|gone.txt]]",
