@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,19 +52,21 @@ func number(id string) uint32 {
 	return uint32(n)
 }
 
-// environment is env with the account's own HOME and names.
+// environment is env with the account's own HOME and names. Of a name that occurs twice the last value counts, as
+// with any program that Go starts.
 func (a account) environment(env []string) []string {
-	if a.name == "" {
-		return env
+	if a.name != "" {
+		env = append(slices.Clip(env), "HOME="+a.home, "USER="+a.name, "LOGNAME="+a.name)
 	}
-	out := []string{"HOME=" + a.home, "USER=" + a.name, "LOGNAME=" + a.name}
-	for _, v := range env {
-		switch name, _, _ := strings.Cut(v, "="); name {
-		case "HOME", "USER", "LOGNAME":
-		default:
+	seen := map[string]bool{}
+	var out []string
+	for _, v := range slices.Backward(env) {
+		if name, _, _ := strings.Cut(v, "="); !seen[name] {
+			seen[name] = true
 			out = append(out, v)
 		}
 	}
+	slices.Reverse(out)
 	return out
 }
 
@@ -92,9 +95,9 @@ func (e *engine) home() string {
 	return u.HomeDir
 }
 
-// valueOf is the value of a variable, "" if it is not set.
+// valueOf is the value of a variable, the last one if it is set twice, "" if it is not.
 func valueOf(env []string, name string) string {
-	for _, v := range env {
+	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value
 		}

@@ -13,6 +13,7 @@
 package guest
 
 import (
+	"encoding/json"
 	"os"
 	"syscall"
 )
@@ -52,15 +53,38 @@ func Main(args []string) (code int, handled bool) {
 
 // Request is one command for init.
 type Request struct {
-	Args    []string
+	Args    words
 	Dir     string
-	Env     []string
+	Env     words
 	UID     uint32
 	GID     uint32
 	Groups  []uint32
 	Caps    []uintptr // capabilities the command may have; all others are dropped
 	Service string    // start it as this service: no streams, do not wait
 	Status  string    // instead of a command: how that service is
+}
+
+// words are arguments or variables: any bytes, where JSON's strings would lose what is no UTF-8.
+type words []string
+
+func (w words) MarshalJSON() ([]byte, error) {
+	b := make([][]byte, len(w))
+	for i, s := range w {
+		b[i] = []byte(s)
+	}
+	return json.Marshal(b)
+}
+
+func (w *words) UnmarshalJSON(text []byte) error {
+	var b [][]byte
+	if err := json.Unmarshal(text, &b); err != nil {
+		return err
+	}
+	*w = nil
+	for _, s := range b {
+		*w = append(*w, string(s))
+	}
+	return nil
 }
 
 // Result is how a request ended. Failure is set when there is no exit to tell.
