@@ -129,7 +129,7 @@ func (s *server) start(r Request, streams []*os.File) (*reap.Proc, Result) {
 		return nil, res
 	}
 	attr := &syscall.ProcAttr{
-		Dir: r.Dir, Env: r.Env,
+		Env: r.Env,
 		Sys: &syscall.SysProcAttr{
 			Setsid:     true,
 			Credential: &syscall.Credential{Uid: r.UID, Gid: r.GID, Groups: r.Groups, NoSetGroups: r.UID == 0},
@@ -138,7 +138,8 @@ func (s *server) start(r Request, streams []*os.File) (*reap.Proc, Result) {
 	for _, f := range streams {
 		attr.Files = append(attr.Files, f.Fd())
 	}
-	p, err := s.reaper.StartOn(func() error { return dropBounding(r.Caps) }, path, r.Args, attr)
+	// The folder is entered before the user changes: a service may run as somebody who could not reach the worktree.
+	p, err := s.reaper.StartOn(func() error { return errors.Join(enter(r.Dir), dropBounding(r.Caps)) }, path, r.Args, attr)
 	switch {
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOEXEC):
 		return nil, Result{Failure: NotExecutable, Message: err.Error()}

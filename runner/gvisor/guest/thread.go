@@ -3,6 +3,8 @@
 package guest
 
 import (
+	"fmt"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -21,6 +23,17 @@ func dropBounding(keep []uintptr) error {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EINVAL {
 			return err
 		}
+	}
+	return nil
+}
+
+// enter changes the folder of the calling thread alone.
+func enter(dir string) error {
+	if err := unix.Unshare(unix.CLONE_FS); err != nil {
+		return fmt.Errorf("unshare the folder: %w", err)
+	}
+	if err := unix.Chdir(dir); err != nil {
+		return fmt.Errorf("enter %s: %w", dir, err)
 	}
 	return nil
 }
