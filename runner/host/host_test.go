@@ -90,23 +90,10 @@ func TestConformanceSupervised(t *testing.T) {
 // TestAsOrdinaryUser runs this package's tests once more as somebody who has no privilege at all.
 func TestAsOrdinaryUser(t *testing.T) {
 	t.Parallel()
-	const nobodyInParticular = 12345
 	if os.Getuid() != 0 {
 		t.Skip("the tests run as an ordinary user already: run them as root to have both")
 	}
-	dir, err := os.MkdirTemp("", "boxer-user")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	exe := filepath.Join(dir, "host.test")
-	copyFile(t, exe)
-	home := filepath.Join(dir, "home")
-	for _, err := range []error{os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.Chown(home, nobodyInParticular, nobodyInParticular)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	exe, home := forStrangers(t)
 	cmd := exec.CommandContext(t.Context(), exe, "-test.v", "-test.timeout=5m")
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
@@ -119,6 +106,61 @@ func TestAsOrdinaryUser(t *testing.T) {
 		if bytes.Contains(line, []byte("cleanup: ")) || bytes.HasPrefix(line, []byte("--- ")) {
 			t.Logf("%s", bytes.TrimSpace(line))
 		}
+	}
+}
+
+const nobodyInParticular = 12345
+
+// forStrangers puts the test binary, and a home, where an ordinary user can reach them.
+func forStrangers(t *testing.T) (exe, home string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "boxer-user")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	exe = filepath.Join(dir, "host.test")
+	copyFile(t, exe)
+	home = filepath.Join(dir, "home")
+	for _, err := range []error{os.Chmod(dir, 0o755), os.Mkdir(home, 0o700), os.Chown(home, nobodyInParticular, nobodyInParticular)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return exe, home
+}
+
+// TestWhereNamespacesAreRefused takes away what a container, or a careful machine, takes away.
+func TestWhereNamespacesAreRefused(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 || runtime.GOOS != "linux" {
+		t.Skip("needs root on Linux to take things away from others: run as root")
+	}
+	for _, tool := range []string{"unshare", "setpriv", "mount"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%v: install util-linux", err)
+		}
+	}
+	exe, home := forStrangers(t)
+	if err := os.Chmod(home, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	const user = "exec setpriv --reuid 12345 --regid 12345 --clear-groups "
+	for name, how := range map[string][]string{
+		"a masked proc":      {"unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc/irq && " + user + `"$0" "$@"`},
+		"no user namespaces": {"unshare", "-Ur", "sh", "-c", `echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv --bounding-set -all --inh-caps -all "$0" "$@"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := append(how[1:], exe, "-test.v", "-test.run=^TestCleanupIsFoundByDoing$|^TestAKilledClientLeavesNothing$")
+			cmd := exec.CommandContext(t.Context(), how[0], args...)
+			cmd.Dir = home
+			cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
+			out, err := cmd.CombinedOutput()
+			if err != nil || !bytes.Contains(out, []byte("here it is supervised")) {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 
@@ -201,6 +243,7 @@ func TestCleanupIsFoundByDoing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("here it is %s", probed)
 	if s := start(t, b, p); s.Cleanup() != probed {
 		t.Errorf("probed %s, got %s", probed, s.Cleanup())
 	}

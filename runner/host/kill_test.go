@@ -253,7 +253,7 @@ func TestAClientKilledAtAnyMomentLeavesNothing(t *testing.T) {
 	t.Logf("seed %d", seed)
 	eachRung(t, func(t *testing.T, base string, rung keeper.Rung) {
 		random := rand.New(rand.NewPCG(seed, uint64(rung)))
-		for i := range 10 {
+		for i := range 6 {
 			base := filepath.Join(base, strconv.Itoa(i))
 			p := placeIn(t, base)
 			v := newVictim(t, wish{Base: base, Rung: rung, Setup: "sleep 0.05", Stay: forever})
