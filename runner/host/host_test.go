@@ -84,6 +84,9 @@ func TestConformance(t *testing.T) {
 
 func TestConformanceSupervised(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the same questions as on the first rung: leave out -short")
+	}
 	conformance.Run(t, open(keeper.Bare))
 }
 
@@ -94,7 +97,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Skip("the tests run as an ordinary user already: run them as root to have both")
 	}
 	exe, home := forStrangers(t)
-	cmd := exec.CommandContext(t.Context(), exe, "-test.v", "-test.timeout=5m")
+	cmd := exec.CommandContext(t.Context(), exe, "-test.v", "-test.short", "-test.timeout=8m")
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyInParticular, Gid: nobodyInParticular}}

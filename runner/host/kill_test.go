@@ -253,7 +253,11 @@ func TestAClientKilledAtAnyMomentLeavesNothing(t *testing.T) {
 	t.Logf("seed %d", seed)
 	eachRung(t, func(t *testing.T, base string, rung keeper.Rung) {
 		random := rand.New(rand.NewPCG(seed, uint64(rung)))
-		for i := range 6 {
+		rounds := 6
+		if testing.Short() {
+			rounds = 2
+		}
+		for i := range rounds {
 			base := filepath.Join(base, strconv.Itoa(i))
 			p := placeIn(t, base)
 			v := newVictim(t, wish{Base: base, Rung: rung, Setup: "sleep 0.05", Stay: forever})
