@@ -34,11 +34,9 @@ func number(text string) (float64, bool) {
 	case comma < 0:
 	case dot > comma, thousands.MatchString(text):
 		text = strings.ReplaceAll(text, ",", "")
-	case strings.Count(text, ",") > 1:
-		return 0, false
 	default: // a decimal comma; .NET and Java write one where people do
 		text = strings.ReplaceAll(text, ".", "")
-		text = strings.Replace(text, ",", ".", 1)
+		text = strings.Replace(text, ",", ".", 1) // a second one stays, and is no number
 	}
 	if !plainNumber.MatchString(text) {
 		return 0, false

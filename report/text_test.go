@@ -117,7 +117,7 @@ func TestClip(t *testing.T) {
 func TestClipKeepsCharactersWholeAndTheLimit(t *testing.T) {
 	for shift := range 4 {
 		c := clip{limit: 4096}
-		c.write([]byte(strings.Repeat("x", shift) + strings.Repeat("\U0001F600", 5000)))
+		c.write([]byte(strings.Repeat("x", shift) + strings.Repeat("\U0001F600", 5000) + strings.Repeat("x", shift)))
 		if got := c.text(cleanText); strings.Contains(got, "\ufffd") || !utf8.ValidString(got) {
 			t.Errorf("shift %d: a character was cut", shift)
 		}
