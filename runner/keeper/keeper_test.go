@@ -28,7 +28,12 @@ func start(t *testing.T, c Config, scope runner.Scope, spec runner.Spec) ForkSes
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() {
+		s.Close()
+		if err := c.Down(context.Background(), scope); err != nil { // a lasting child keeps it up
+			t.Errorf("clean up: %v", err)
+		}
+	})
 	return ForkSession{s}
 }
 
