@@ -109,7 +109,7 @@ func trimTail(p []byte) []byte {
 
 // trimHead drops what the cut left of a character at the start.
 func trimHead(p []byte) []byte {
-	for i := 0; i < min(utf8.UTFMax-1, len(p)); i++ {
+	for i := range min(utf8.UTFMax, len(p)) {
 		if utf8.RuneStart(p[i]) {
 			return p[i:]
 		}
