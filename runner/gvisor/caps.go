@@ -19,6 +19,9 @@ var ofInit = []uintptr{
 	unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_ADMIN,
 }
 
+// toBecome are what a process needs to turn into another user with fewer capabilities.
+var toBecome = []uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
+
 // ofIdentity writes /etc/machine-id, which belongs to an unmapped user where boxer runs as an ordinary one, and the
 // host name of the sandbox.
 var ofIdentity = []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_ADMIN}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -75,6 +76,7 @@ func (e *engine) ask(ctx context.Context, s *sandbox, req guest.Request, streams
 type helper struct {
 	request *os.File // its fd 3
 	result  *os.File // its fd 4
+	pid     int32
 	wait    func() error
 }
 
@@ -97,7 +99,7 @@ func (e *engine) startHelper(s *sandbox, argv []string, streams []*os.File, caps
 		err = fmt.Errorf("start a helper in the sandbox: %w", err)
 		return nil, errors.Join(err, reqW.Close(), resR.Close())
 	}
-	return &helper{reqW, resR, func() error { _, err := s.client.wait(pid); return err }}, nil
+	return &helper{reqW, resR, pid, func() error { _, err := s.client.wait(pid); return err }}, nil
 }
 
 // call runs a guest program that takes one document and answers with one; nil stdout is /dev/null.
@@ -155,17 +157,57 @@ func (e *engine) execChild(ctx context.Context, s *sandbox, c runner.Command, ca
 		return runner.Exit{}, err
 	}
 	defer streams.finish()
-	pid, failure, err := s.client.start(process{
-		argv: c.Args, env: u.environment(c.Env), dir: e.dirOf(c), uid: u.uid, gid: u.gid, groups: u.groups,
-		caps: caps, files: streams.files[:],
-	})
+	req := guest.Request{
+		Args: c.Args, Dir: e.dirOf(c), Env: u.environment(c.Env), UID: u.uid, GID: u.gid, Groups: u.groups, Caps: caps,
+	}
+	var pid int32
+	if c.User == "" {
+		pid, err = e.startDirect(s, req, streams.files[:], c)
+	} else {
+		pid, err = e.startAs(s, req, streams.files[:], c)
+	}
 	if err != nil {
-		if failure == guest.NotExecutable && !inPath(c) {
-			failure = guest.NotFound // gVisor says so of a PATH with folders that may not be entered, too
-		}
-		return runner.Exit{}, e.failure(failure, err.Error(), c)
+		return runner.Exit{}, err
 	}
 	streams.started()
+	return e.follow(ctx, s, pid, c)
+}
+
+func (e *engine) startDirect(s *sandbox, r guest.Request, files []*os.File, c runner.Command) (int32, error) {
+	pid, failure, err := s.client.start(process{
+		argv: r.Args, env: r.Env, dir: r.Dir, uid: r.UID, gid: r.GID, groups: r.Groups, caps: r.Caps, files: files,
+	})
+	if err == nil {
+		return pid, nil
+	}
+	if failure == guest.NotExecutable && !inPath(c) {
+		failure = guest.NotFound // gVisor says so of a PATH with folders that may not be entered, too
+	}
+	return 0, e.failure(failure, err.Error(), c)
+}
+
+// startAs starts a command as another user, who may have no way to the folder it starts in: a guest program goes
+// there first, becomes that user, and executes the command in its own place.
+func (e *engine) startAs(s *sandbox, r guest.Request, files []*os.File, c runner.Command) (int32, error) {
+	h, err := e.startHelper(s, guest.As(e.mounts.guest()), files, append(slices.Clip(r.Caps), toBecome...))
+	if err != nil {
+		return 0, err
+	}
+	defer h.close()
+	if err := json.NewEncoder(h.request).Encode(r); err != nil {
+		return 0, err
+	}
+	var res guest.Result
+	if err := json.NewDecoder(h.result).Decode(&res); errors.Is(err, io.EOF) {
+		return h.pid, nil // its end of the pipe closed as the command began
+	} else if err != nil {
+		return 0, err
+	}
+	return 0, errors.Join(e.failure(res.Failure, res.Message, c), h.wait())
+}
+
+// follow waits for a process in a child.
+func (e *engine) follow(ctx context.Context, s *sandbox, pid int32, c runner.Command) (runner.Exit, error) {
 	var status syscall.WaitStatus
 	done := make(chan error, 1)
 	go func() {
@@ -173,7 +215,7 @@ func (e *engine) execChild(ctx context.Context, s *sandbox, c runner.Command, ca
 		status, err = s.client.wait(pid)
 		done <- err
 	}()
-	err = supervise(ctx, done, c, func(sig syscall.Signal) error { return s.client.signalGroup(sig, pid) })
+	err := supervise(ctx, done, c, func(sig syscall.Signal) error { return s.client.signalGroup(sig, pid) })
 	if err != nil && ctx.Err() == nil {
 		return runner.Exit{}, gone(err)
 	}

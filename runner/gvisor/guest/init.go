@@ -140,15 +140,21 @@ func (s *server) start(r Request, streams []*os.File) (*reap.Proc, Result) {
 	}
 	// The folder is entered before the user changes: a service may run as somebody who could not reach the worktree.
 	p, err := s.reaper.StartOn(func() error { return errors.Join(enter(r.Dir), dropBounding(r.Caps)) }, path, r.Args, attr)
-	switch {
-	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOEXEC):
-		return nil, Result{Failure: NotExecutable, Message: err.Error()}
-	case errors.Is(err, syscall.ENOENT):
-		return nil, Result{Failure: NotFound, Message: err.Error()}
-	case err != nil:
-		return nil, broken(err)
+	if err != nil {
+		return nil, notStarted(err)
 	}
 	return p, Result{}
+}
+
+// notStarted reads the kernel's reason why a program did not start.
+func notStarted(err error) Result {
+	switch {
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOEXEC):
+		return Result{Failure: NotExecutable, Message: err.Error()}
+	case errors.Is(err, syscall.ENOENT):
+		return Result{Failure: NotFound, Message: err.Error()}
+	}
+	return broken(err)
 }
 
 // lookup finds the program as a shell would: through PATH of the request's environment, or from its folder.
