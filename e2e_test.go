@@ -91,6 +91,11 @@ func newPerson(t *testing.T, uid int, example string) *person {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(base, "home"), "TMPDIR=" + filepath.Join(base, "tmp"),
 		"XDG_STATE_HOME=" + filepath.Join(base, "state"), "XDG_RUNTIME_DIR=" + filepath.Join(base, "tmp"),
 	}
+	t.Cleanup(func() { // what a test that failed left up
+		if len(p.left()) > 0 {
+			p.run(p.boxer("down"))
+		}
+	})
 	p.must("git", "init", "-q")
 	p.commit()
 	return p
