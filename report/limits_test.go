@@ -47,7 +47,7 @@ func TestBombs(t *testing.T) {
 		{"depth", func(w io.StringWriter) { repeat(w, "<testsuite>", 4<<20) }, TooDeep},
 		{"output", func(w io.StringWriter) {
 			w.WriteString(`<testsuite><testcase name="c"><system-out>`)
-			repeat(w, "a line of output\n", 6<<20)
+			repeat(w, "a line of output\n", 4<<20)
 			w.WriteString(`</system-out></testcase></testsuite>`)
 		}, ""},
 		{"CDATA of brackets", func(w io.StringWriter) {
@@ -57,9 +57,9 @@ func TestBombs(t *testing.T) {
 		}, ""},
 		{"attribute", func(w io.StringWriter) {
 			w.WriteString(`<testsuite><testcase classname="`)
-			repeat(w, "n", 6<<20)
+			repeat(w, "n", 4<<20)
 			w.WriteString(`" unknown="`)
-			repeat(w, "v", 6<<20)
+			repeat(w, "v", 4<<20)
 			w.WriteString(`"/></testsuite>`)
 		}, ""},
 		{"tag name", func(w io.StringWriter) {
@@ -151,7 +151,7 @@ func TestNoRegularFile(t *testing.T) {
 
 // A suite of many texts goes to go-junit in pieces, which must not show.
 func TestPieces(t *testing.T) {
-	text := strings.Repeat("0123456789abcde\n", 20<<10)
+	text := strings.Repeat("0123456789abcde\n", 6<<10)
 	a := attemptOf(t, 0)
 	a.Reports = []File{fileFrom(t, func(w io.StringWriter) {
 		w.WriteString(`<testsuite name="s"><testsuite name="in"><properties><property name="k" value="v"/></properties>`)
