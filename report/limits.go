@@ -4,7 +4,7 @@ package report
 // refused, because a part would look like the whole; what is only a long text is cut in its middle.
 const (
 	maxBytes    = 256 << 20
-	maxCases    = 1_000_000 // in one file
+	maxCases    = 1_000_000 // in one file; a suite is held as a whole, about a kilobyte for a case
 	maxSuites   = 200_000   // in one file
 	maxElements = 5_000_000 // in one file
 	maxInCase   = 100_000   // elements in one test case

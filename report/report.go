@@ -47,7 +47,7 @@ type Options struct {
 	Name           string     // of the merged report; "" is boxer
 	AllowEmpty     string     // yes, no, or "" and auto: in an opaque run, if another shard had cases
 	Listed         bool       // the shards were dealt a test list, so the run is not opaque
-	Reruns         string     // never: a case that occurs again in a report is no rerun; "" and auto: see joinReruns
+	Reruns         string     // never, or "" and auto: with exit code 0 a failed case that passes further down is flaky
 	EmptyExitCodes []int      // exit codes other than 0 with which a report may hold no case
 	Visit          func(Case) // sees each case of the merged report once, in its order; may be nil
 
