@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// TestNothingIsLeft after runs that end well, fail, cannot start, time out, or whose children leave daemons behind.
+// TestNothingIsLeft after runs that end well, fail, leave daemons behind, or come to
+// their time limit.
 func TestNothingIsLeft(t *testing.T) {
 	asEach(t, func(t *testing.T, uid int) {
 		p := newPerson(t, uid, "")
@@ -22,11 +23,8 @@ func TestNothingIsLeft(t *testing.T) {
 			code int
 			line string
 		}{
-			{"success", 0, "echo fine"},
-			{"failure", 1, "exit 3"},
-			{"a daemon that left its session", 0, "setsid sleep 1000 </dev/null >/dev/null 2>&1 & true"},
-			{"a daemon that holds the output", 0, "setsid sleep 1000 & echo started"},
-			{"files in the worktree", 0, "echo x >made; mkdir -p a/b; touch a/b/c"},
+			{"success, with files in the worktree", 0, "echo x >made; mkdir -p a/b; touch a/b/c"},
+			{"failure, with a daemon that holds the output", 1, "setsid sleep 1000 & exit 3"},
 		} {
 			if r := p.shard(c.code, "--count", "2", "--", "sh", "-c", c.line); len(r.Shards) != 2 {
 				t.Errorf("%s: %+v", c.name, r)
@@ -35,8 +33,6 @@ func TestNothingIsLeft(t *testing.T) {
 			p.nothingLeft()
 		}
 		p.shard(124, "--count", "2", "--timeout", "1s", "--", "sleep", "1000")
-		p.nothingLeft()
-		p.shard(127, "--count", "2", "--", "no-such-program")
 		p.nothingLeft()
 	})
 }
@@ -48,6 +44,9 @@ func TestSignals(t *testing.T) {
 			signal syscall.Signal
 			code   int
 		}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}, {syscall.SIGHUP, 129}} {
+			if uid != 0 && s.signal != syscall.SIGINT {
+				continue // who calls makes no difference to how a signal is taken
+			}
 			p := newPerson(t, uid, "")
 			c, out := p.sleeping()
 			began := time.Now()
