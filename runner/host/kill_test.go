@@ -264,7 +264,16 @@ func TestAClientKilledAtAnyMomentLeavesNothing(t *testing.T) {
 			<-time.After(time.Duration(random.Int64N(int64(300 * time.Millisecond)))) // this is the thing tested
 			v.kill(t)
 			// One that died before its keeper was up can leave a record and an empty folder: the next start takes them.
-			s := start(t, host.New(p.dirs).From(rung), p)
+			// A keeper that is just ending still answers, and refuses a start from another spec than its own.
+			var s runner.Session
+			eventually(t, "the next run starts", func() bool {
+				var err error
+				s, err = host.New(p.dirs).From(rung).Start(t.Context(), p.scope, p.spec(), nil)
+				if err != nil && runner.CauseOf(err) != runner.ConfigChanged {
+					t.Fatal(err)
+				}
+				return err == nil
+			})
 			if !s.Started() {
 				t.Error("something was found running")
 			}

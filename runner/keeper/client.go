@@ -77,10 +77,12 @@ func (c Config) Start(ctx context.Context, scope runner.Scope, spec runner.Spec,
 			return s, nil
 		}
 		err = errors.Join(at(err, scope), s.Close())
-		if runner.CauseOf(err) != runner.Gone || s.started || try == tries {
+		cause := runner.CauseOf(err)
+		if cause != runner.Gone && cause != runner.NotRunning || s.started || try == tries {
 			return nil, err
 		}
-		// It was another's, who failed to prepare it or left meanwhile. It ends, and ours comes after it.
+		// It was another's, who failed to prepare it or left meanwhile: it may have given us a lease and be gone before
+		// the next call. It ends, and ours comes after it.
 		if err := waitEnd(ctx, s.record.Owner); err != nil {
 			return nil, err
 		}
