@@ -32,9 +32,20 @@ type process struct {
 	files  []*os.File
 }
 
+// request is a command as a guest program takes it: whose it is, where it starts, and what it may do.
+func (e *engine) request(c runner.Command, caps []uintptr) (guest.Request, error) {
+	u, err := e.user(c.User)
+	if err != nil {
+		return guest.Request{}, err
+	}
+	return guest.Request{
+		Args: c.Args, Dir: e.dirOf(c), Env: u.environment(c.Env), UID: u.uid, GID: u.gid, Groups: u.groups, Caps: caps,
+	}, nil
+}
+
 // execParent runs a command through init, so that what it leaves running is in every child.
 func (e *engine) execParent(ctx context.Context, s *sandbox, c runner.Command, caps []uintptr) (runner.Exit, error) {
-	u, err := e.user(c.User)
+	req, err := e.request(c, caps)
 	if err != nil {
 		return runner.Exit{}, err
 	}
@@ -43,9 +54,6 @@ func (e *engine) execParent(ctx context.Context, s *sandbox, c runner.Command, c
 		return runner.Exit{}, err
 	}
 	defer streams.finish()
-	req := guest.Request{
-		Args: c.Args, Dir: e.dirOf(c), Env: u.environment(c.Env), UID: u.uid, GID: u.gid, Groups: u.groups, Caps: caps,
-	}
 	res, err := e.ask(ctx, s, req, streams.files[:], c)
 	if err != nil {
 		return exitOf(res), err
@@ -148,7 +156,7 @@ func gone(err error) error {
 
 // execChild runs a command in a child, directly.
 func (e *engine) execChild(ctx context.Context, s *sandbox, c runner.Command, caps []uintptr) (runner.Exit, error) {
-	u, err := e.user(c.User)
+	req, err := e.request(c, caps)
 	if err != nil {
 		return runner.Exit{}, err
 	}
@@ -157,9 +165,6 @@ func (e *engine) execChild(ctx context.Context, s *sandbox, c runner.Command, ca
 		return runner.Exit{}, err
 	}
 	defer streams.finish()
-	req := guest.Request{
-		Args: c.Args, Dir: e.dirOf(c), Env: u.environment(c.Env), UID: u.uid, GID: u.gid, Groups: u.groups, Caps: caps,
-	}
 	var pid int32
 	if c.User == "" {
 		pid, err = e.startDirect(s, req, streams.files[:], c)

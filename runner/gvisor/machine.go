@@ -22,15 +22,13 @@ func (m machine) Exec(ctx context.Context, c runner.Command) (runner.Exit, error
 
 // Serve starts a service as a child of init.
 func (m machine) Serve(ctx context.Context, name string, c runner.Command) (runner.ServiceProcess, error) {
-	u, err := m.e.user(c.User)
+	req, err := m.e.request(c, m.e.privileges.prepare)
 	if err != nil {
 		return nil, err
 	}
+	req.Service = name
 	p := service{m, name}
-	res, err := p.ask(ctx, guest.Request{
-		Service: name, Args: c.Args, Dir: m.e.dirOf(c), Env: u.environment(c.Env), UID: u.uid, GID: u.gid,
-		Groups: u.groups, Caps: m.e.privileges.prepare,
-	})
+	res, err := p.ask(ctx, req)
 	if err != nil {
 		return nil, err
 	}
