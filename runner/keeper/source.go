@@ -124,7 +124,15 @@ func (b *book) have(o runner.ForkOptions) []runner.Child {
 	return have
 }
 
+// freeze takes the image if it is not there. Children that are being made do not keep others waiting: only who has
+// to take it asks for the whole lock.
 func (s *source) freeze(ctx context.Context, f Forker) (err error) {
+	s.use.RLock()
+	settled := s.taken || s.over
+	s.use.RUnlock()
+	if settled {
+		return nil
+	}
 	s.use.Lock()
 	defer s.use.Unlock()
 	if s.taken || s.over {
