@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 
 // person is somebody who uses boxer on a project: a folder of his own, and a uid.
 type person struct {
-	t       *testing.T
+	t       testing.TB
 	uid     int
 	base    string // everything below belongs to him
 	project string // a git repository of his
@@ -64,7 +64,7 @@ func asEach(t *testing.T, do func(t *testing.T, uid int)) {
 }
 
 // newPerson gives him a copy of the example as a committed project; "" is an empty one.
-func newPerson(t *testing.T, uid int, example string) *person {
+func newPerson(t testing.TB, uid int, example string) *person {
 	t.Helper()
 	base, err := os.MkdirTemp("/var/tmp", "bxe")
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *person) commit() {
 	p.must("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x")
 }
 
-func chown(t *testing.T, dir string, uid int) {
+func chown(t testing.TB, dir string, uid int) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		return

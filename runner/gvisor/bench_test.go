@@ -4,32 +4,14 @@ package gvisor_test
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
 	"testing"
 
 	"github.com/boxer-ci/boxer/runner"
 )
 
-// The figures of the README: go test -run '^$' -bench . ./runner/gvisor
-
-// BenchmarkFork is from the request to n children that have passed their probe, on a parent with Redis.
-func BenchmarkFork(b *testing.B) {
-	for _, n := range []int{1, 4, 16} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p, s := benchParent(b)
-			_ = p
-			for b.Loop() {
-				names := forkAll(b, s, n)
-				b.StopTimer()
-				if err := s.Remove(context.Background(), names...); err != nil {
-					b.Fatal(err)
-				}
-				b.StartTimer()
-			}
-		})
-	}
-}
+// What single steps cost; the figures of whole commands are in bench_test.go at the top.
+// go test -run '^$' -bench . ./runner/gvisor
 
 // BenchmarkExec is one command that does nothing, in the parent (through init), in a child (directly) and on the host.
 func BenchmarkExec(b *testing.B) {
@@ -51,23 +33,6 @@ func BenchmarkExec(b *testing.B) {
 			}
 		}
 	})
-}
-
-// BenchmarkRemove is the end of n children.
-func BenchmarkRemove(b *testing.B) {
-	for _, n := range []int{4, 16} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			_, s := benchParent(b)
-			for b.Loop() {
-				b.StopTimer()
-				names := forkAll(b, s, n)
-				b.StartTimer()
-				if err := s.Remove(context.Background(), names...); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }
 
 // BenchmarkUpDown is a sandbox with nothing in it, from nothing to nothing.

@@ -9,11 +9,11 @@ type privileges struct {
 	init     []uintptr // process 1
 	prepare  []uintptr // services, their init and readiness, setup
 	commands []uintptr // what people run, the shards included
-	identity []uintptr // the helper that renews a child's identity
 }
 
 // ofInit is what process 1 itself needs: to give its children less than it has, another user and signals, and to
-// write the sandbox's own identity.
+// write the sandbox's own identity, /etc/machine-id (which belongs to an unmapped user where boxer runs as an
+// ordinary one) and the host name.
 var ofInit = []uintptr{
 	unix.CAP_CHOWN, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_KILL,
 	unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_ADMIN,
@@ -21,10 +21,6 @@ var ofInit = []uintptr{
 
 // toBecome are what a process needs to turn into another user with fewer capabilities.
 var toBecome = []uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
-
-// ofIdentity writes /etc/machine-id, which belongs to an unmapped user where boxer runs as an ordinary one, and the
-// host name of the sandbox.
-var ofIdentity = []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_SYS_ADMIN}
 
 // ofContainers is runc's default set, less raw sockets, which gVisor refuses by default too.
 // https://github.com/opencontainers/runc/blob/main/libcontainer/specconv/example.go and Docker's documentation
@@ -42,13 +38,11 @@ func privilegesOf(root bool) privileges {
 			init:     append([]uintptr{unix.CAP_SYS_ADMIN}, ofContainers...),
 			prepare:  ofContainers,
 			commands: ofContainers,
-			identity: ofIdentity,
 		}
 	}
 	return privileges{
-		init:     ofInit,
-		prepare:  []uintptr{unix.CAP_CHOWN, unix.CAP_SETUID, unix.CAP_SETGID},
-		identity: ofIdentity,
+		init:    ofInit,
+		prepare: []uintptr{unix.CAP_CHOWN, unix.CAP_SETUID, unix.CAP_SETGID},
 	}
 }
 

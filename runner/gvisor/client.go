@@ -9,9 +9,11 @@ import (
 
 	"gvisor.dev/gvisor/pkg/sentry/control"
 	"gvisor.dev/gvisor/pkg/sentry/kernel/auth"
+	"gvisor.dev/gvisor/pkg/state/statefile"
 	"gvisor.dev/gvisor/runsc/config"
 	"gvisor.dev/gvisor/runsc/container"
 	"gvisor.dev/gvisor/runsc/flag"
+	runscsandbox "gvisor.dev/gvisor/runsc/sandbox"
 
 	"github.com/boxer-ci/boxer/runner/gvisor/guest"
 )
@@ -102,6 +104,11 @@ func (cl *client) wait(pid int32) (syscall.WaitStatus, error) {
 
 func (cl *client) signalGroup(sig syscall.Signal, pid int32) error {
 	return cl.c.SignalProcessGroup(sig, pid)
+}
+
+// checkpoint writes an image of the whole sandbox into the folder; the sandbox goes on.
+func (cl *client) checkpoint(dir string) error {
+	return cl.c.Checkpoint(cl.conf, dir, runscsandbox.CheckpointOpts{Resume: true, Compression: statefile.CompressionLevelNone})
 }
 
 // pids are the processes of the sandbox in the keeper's PID namespace.

@@ -27,4 +27,5 @@ func connect(runsc, string) (*client, error)                { return nil, linked
 func (*client) start(process) (int32, guest.Failure, error) { return 0, guest.Broken, linked() }
 func (*client) wait(int32) (syscall.WaitStatus, error)      { return 0, linked() }
 func (*client) signalGroup(syscall.Signal, int32) error     { return linked() }
+func (*client) checkpoint(string) error                     { return linked() }
 func (*client) pids() []int                                 { return nil }

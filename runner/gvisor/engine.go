@@ -41,6 +41,7 @@ type engine struct {
 type sandbox struct {
 	id      keeper.ID
 	client  *client
+	line    *line        // to its init
 	source  string       // of its worktree, in the keeper's namespace
 	private bool         // source is an overlay of its own
 	name    string       // container id
@@ -138,8 +139,13 @@ func (e *engine) launch(ctx context.Context, s *sandbox, spec *specs.Spec, verb 
 	if err := writeBundle(dir, spec); err != nil {
 		return err
 	}
+	var err error
+	if s.line, err = newLine(); err != nil {
+		return err
+	}
 	e.put(s)
-	err := e.runsc.run(ctx, verb, append([]string{"-detach", "-bundle", dir}, append(args, s.name)...)...)
+	err = e.runsc.run(ctx, s.line.theirIn, s.line.theirOut, verb, append([]string{"-detach", "-bundle", dir}, append(args, s.name)...)...)
+	s.line.handed()
 	if err == nil {
 		err = e.connect(s)
 	}
@@ -219,6 +225,7 @@ func (e *engine) Remove(ctx context.Context, ids []keeper.ID) error {
 
 // remove kills the processes of a sandbox and frees its files.
 func (e *engine) remove(ctx context.Context, s *sandbox) error {
+	s.line.close()
 	procs := s.procs
 	if procs == nil {
 		procs = e.strays(s)

@@ -43,7 +43,15 @@ func (e *engine) Freeze(ctx context.Context, w runner.Worktree) (keeper.Image, e
 	if err := os.MkdirAll(img.dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := e.runsc.run(ctx, "checkpoint", "-leave-running", "-image-path", img.dir, parent.name); err != nil {
+	saved := make(chan error, 1)
+	go func() { saved <- parent.client.checkpoint(img.dir) }()
+	select {
+	case err = <-saved:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		go func() { <-saved; os.RemoveAll(img.dir) }() // gVisor does not break off
+	}
+	if err != nil {
 		os.RemoveAll(img.dir) //nolint:errcheck // the first error is the one to tell
 		return nil, fmt.Errorf("checkpoint the sandbox: %w", err)
 	}
@@ -100,7 +108,8 @@ func (e *engine) probe(ctx context.Context, s *sandbox, child runner.Child) erro
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	before := time.Now()
-	r, err := e.renew(ctx, s, child)
+	id := guest.Identity{Hostname: child.Slug, MachineID: machineID(), Worktree: e.scope.Worktree}
+	r, err := s.line.ask(ctx, id)
 	if err != nil {
 		return fmt.Errorf("probe %s: %w", child.Slug, err)
 	}
@@ -123,13 +132,6 @@ type inChild struct {
 
 func (c inChild) Exec(ctx context.Context, cmd runner.Command) (runner.Exit, error) {
 	return c.e.execChild(ctx, c.s, cmd, c.e.privileges.prepare)
-}
-
-func (e *engine) renew(ctx context.Context, s *sandbox, child runner.Child) (guest.IdentityResult, error) {
-	id := guest.Identity{Hostname: child.Slug, MachineID: machineID(), Worktree: e.scope.Worktree}
-	var res guest.IdentityResult
-	err := e.call(ctx, s, guest.Renew(e.mounts.guest()), nil, e.privileges.identity, id, &res)
-	return res, err
 }
 
 // machineID is 32 random hex digits.

@@ -4,7 +4,7 @@
 // system, copied on write, and a child is restored from its parent's checkpoint.
 //
 // It owns what lies in its keeper's folder: mounts in the keeper's namespace, bundles, images, overlays. It may start
-// runsc (which is this binary again) for run, checkpoint and restore, and nothing else of it: commands go through
+// runsc (which is this binary again) for run and restore, and nothing else of it: checkpoints and commands go through
 // gVisor's own client library, and a sandbox is removed by killing its processes, since `runsc delete` trusts process
 // numbers that may be somebody else's. It must never mount anything outside the keeper's namespace.
 //

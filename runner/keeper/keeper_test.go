@@ -118,6 +118,28 @@ func TestAChildThatCannotBeMadeOrRemoved(t *testing.T) {
 	is(t, states(t, s), "running", "-f1running")
 }
 
+func TestChildrenOfOneSourceAreMadeSideBySide(t *testing.T) {
+	t.Parallel()
+	c, scope := newConfig(t)
+	s := start(t, c, scope, runner.Spec{})
+	src := freeze(t, s, runner.ForkOptions{})
+	tell(t, scope, "together") // a fork that is alone waits for ever
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	made := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := src.Fork(ctx)
+			made <- err
+		}()
+	}
+	for range 2 {
+		if err := <-made; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestARemovalEndsAMaking(t *testing.T) {
 	t.Parallel()
 	c, scope := newConfig(t)

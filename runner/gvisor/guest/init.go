@@ -39,6 +39,7 @@ func serve(binary string) int {
 		return 1
 	}
 	removeHidden(binary)
+	go awaitIdentity(os.Stdin, os.Stdout)
 	s := &server{reaper: reap.New(), services: map[string]*reap.Proc{}}
 	for {
 		c, err := l.AcceptUnix()

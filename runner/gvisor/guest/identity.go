@@ -25,12 +25,22 @@ type IdentityResult struct {
 	Message string    // what is wrong, "" if nothing
 }
 
-// renew gives a fresh child its own identity and looks whether it is whole.
-func renew(dec *json.Decoder, _ io.Reader) any {
-	var id Identity
-	if err := dec.Decode(&id); err != nil {
-		return IdentityResult{Message: err.Error()}
+// awaitIdentity is init's line to the keeper: on its standard input an Identity, on its standard output the answer.
+// In a parent nothing ever comes. A fork cuts the read off in the middle and starts it again in the child, where both
+// ends are other pipes: so a child has its identity as soon as it runs, and no program must be started for it.
+func awaitIdentity(in io.Reader, out io.Writer) {
+	dec, enc := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var id Identity
+		if err := dec.Decode(&id); err != nil {
+			return // the keeper closed its end
+		}
+		enc.Encode(renew(id)) //nolint:errcheck // the keeper waits for an answer with a time limit
 	}
+}
+
+// renew gives a fresh child its own identity and looks whether it is whole.
+func renew(id Identity) IdentityResult {
 	err := errors.Join(
 		wrap("set host name", syscall.Sethostname([]byte(id.Hostname))),
 		writeMachineID(id.MachineID),
