@@ -58,13 +58,15 @@ func (d deps) forks(kind string) bool {
 // start finds the scope's running sandbox or starts one, of the kind that is configured.
 func (d deps) start(ctx context.Context, s scoped, worktree runner.Worktree) (runner.Session, error) {
 	kind := s.Backend
-	if running, err := d.runningKind(ctx, s.scope); err != nil {
-		return nil, err
-	} else if running != "" {
-		if err := sameKind(s, running); err != nil {
-			return nil, err
-		}
+	running, dead, err := d.running(ctx, s.scope)
+	if err == nil && dead {
+		err = runner.Died("boxer down").At(s.scope)
+	} else if err == nil && running != "" {
+		err = sameKind(s, running)
 		kind = running
+	}
+	if err != nil {
+		return nil, err
 	}
 	spec := s.spec(d.Env, worktree)
 	if kind != "auto" {
@@ -161,8 +163,8 @@ func sameKind(s scoped, running string) error {
 	return e.At(s.scope)
 }
 
-// unsupported is the refusal of a fork where the backend cannot.
-func (d deps) unsupported(kind string, scope runner.Scope) error {
+// unsupported is the refusal of a fork where the backend cannot, with or without a sandbox of it.
+func (d deps) unsupported(kind string, runs bool, scope runner.Scope) error {
 	able := "gvisor"
 	for _, b := range d.backends {
 		if b.forks && b.open != nil {
@@ -171,7 +173,10 @@ func (d deps) unsupported(kind string, scope runner.Scope) error {
 	}
 	e := &runner.Error{
 		Reason: fmt.Sprintf("the backend %s cannot fork a sandbox; %s can", kind, able),
-		Cause:  runner.Unsupported, Fix: fmt.Sprintf("boxer down && boxer fork --prepare --backend %s", able),
+		Cause:  runner.Unsupported, Fix: "boxer fork --prepare --backend " + able,
+	}
+	if runs {
+		e.Fix = "boxer down && " + e.Fix
 	}
 	return e.At(scope)
 }

@@ -50,7 +50,7 @@ func runDown(ctx context.Context, o downOptions) error {
 	var lines []string
 	var errs []error
 	for _, scope := range scopes {
-		removed, err := o.remove(ctx, scope)
+		removed, err := o.takeDown(ctx, scope)
 		errs = append(errs, at(err, scope))
 		if removed && err == nil {
 			doc.Removed = append(doc.Removed, scope.Key)
@@ -86,19 +86,20 @@ type downer interface {
 	Down(ctx context.Context, s runner.Scope) error
 }
 
-func (o downOptions) remove(ctx context.Context, scope runner.Scope) (bool, error) {
-	kind, err := o.recordedKind(scope)
+// takeDown ends the scope's sandbox with its children; removed is false where there was none.
+func (d deps) takeDown(ctx context.Context, scope runner.Scope) (removed bool, err error) {
+	kind, err := d.recordedKind(scope)
 	if err != nil || kind == "" {
 		return false, err
 	}
-	b, err := o.backend(kind)
+	b, err := d.backend(kind)
 	if err != nil {
 		return false, err
 	}
-	if d, ok := b.(downer); ok {
-		return true, d.Down(ctx, scope)
+	if b, ok := b.(downer); ok {
+		return true, b.Down(ctx, scope)
 	}
-	session, err := o.attach(ctx, scope)
+	session, err := d.attach(ctx, scope)
 	if runner.CauseOf(err) == runner.NotRunning {
 		return false, nil
 	}

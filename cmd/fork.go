@@ -33,14 +33,27 @@ func newFork(d deps, run func(context.Context, forkOptions) error) *cobra.Comman
 	c.Flags().BoolVar(&o.Prepare, "prepare", false, "start the sandbox as a branch source if it is none")
 	c.Flags().StringVar(&number, "count", "1", "`number` of children that the scope should have")
 	d.answers(c.Flags())
+	for _, name := range inherited {
+		c.Flags().String(name, "", "")
+		c.Flags().MarkHidden(name) //nolint:errcheck // it is there
+	}
 	c.RunE = action(d, func(args []string, f *config.Faults) {
 		noArgs(args, f)
+		for _, name := range inherited {
+			if c.Flags().Changed(name) {
+				fault(f, "--"+name, "a child inherits its parent's mounts and cannot have others (boxer shard gives each child a worktree of its own)")
+			}
+		}
 		o.Count = count(number, f)
 		o.scoped = d.resolve(f)
 	}, func(ctx context.Context) error { return run(ctx, o) })
 	c.AddCommand(newForkList(d, runForkList), newForkRemove(d, runForkRemove))
 	return c
 }
+
+// inherited are flags that would give a child other files than its parent has. They exist to be refused for what they
+// ask, and not as unknown words.
+var inherited = []string{"worktree", "mount", "volume", "hide", "show"}
 
 // forkAnswer is the document of fork --json.
 type forkAnswer struct {
@@ -63,7 +76,7 @@ func runFork(ctx context.Context, o forkOptions) error {
 	forker, ok := session.(runner.Forker)
 	if !ok {
 		kind, _ := o.recordedKind(o.scoped.scope)
-		return errors.Join(o.unsupported(kind, o.scoped.scope), session.Close())
+		return errors.Join(o.unsupported(kind, true, o.scoped.scope), session.Close())
 	}
 	if err := o.keepStarted(ctx, session); err != nil {
 		return errors.Join(at(err, o.scoped.scope), session.Close())
@@ -80,14 +93,23 @@ func (o forkOptions) keepStarted(ctx context.Context, session runner.Session) er
 
 // source is the session to fork. Without --prepare nothing is started, and what runs is taken as it is.
 func (o forkOptions) source(ctx context.Context) (runner.Session, error) {
-	kind, err := o.runningKind(ctx, o.scoped.scope)
+	kind, dead, err := o.running(ctx, o.scoped.scope)
 	if err != nil {
 		return nil, err
+	}
+	if dead && o.Prepare {
+		o.say("the sandbox that ran here has ended: what is left of it is removed, its children included")
+		if _, err := o.takeDown(ctx, o.scoped.scope); err != nil {
+			return nil, err
+		}
+		kind = ""
+	} else if dead {
+		return nil, notForkable(o.scoped.scope)
 	}
 	if kind == "" {
 		kind = o.scoped.Backend
 		if kind != "auto" && !o.forks(kind) {
-			return nil, o.unsupported(kind, o.scoped.scope)
+			return nil, o.unsupported(kind, false, o.scoped.scope)
 		}
 		if !o.Prepare {
 			return nil, notForkable(o.scoped.scope)
@@ -98,7 +120,7 @@ func (o forkOptions) source(ctx context.Context) (runner.Session, error) {
 		return nil, err
 	}
 	if !o.forks(kind) {
-		return nil, o.unsupported(kind, o.scoped.scope)
+		return nil, o.unsupported(kind, true, o.scoped.scope)
 	}
 	if o.Prepare {
 		o.say("this sandbox is a branch source already, as every one on %s is: nothing was restarted", kind)

@@ -12,7 +12,7 @@ import (
 func newForkList(d deps, run func(context.Context, listOptions) error) *cobra.Command {
 	o := listOptions{deps: d}
 	c := &cobra.Command{Use: "ls", Short: "List the children of this worktree's sandbox"}
-	c.Flags().BoolVar(&o.Resources, "resources", false, "with the memory and disk that each needs of its own")
+	c.Flags().BoolVar(&o.Resources, "resources", false, resourcesHelp)
 	d.answers(c.Flags())
 	c.RunE = action(d, func(args []string, f *config.Faults) { noArgs(args, f) },
 		func(ctx context.Context) error { return run(ctx, o) })

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +22,13 @@ type listOptions struct {
 func newList(d deps, run func(context.Context, listOptions) error) *cobra.Command {
 	o := listOptions{deps: d}
 	c := &cobra.Command{Use: "ls", Short: "List the sandboxes of all worktrees and their children"}
-	c.Flags().BoolVar(&o.Resources, "resources", false, "with the memory and disk that each needs of its own")
+	c.Flags().BoolVar(&o.Resources, "resources", false, resourcesHelp)
 	d.answers(c.Flags())
 	c.RunE = action(d, noArgs, func(ctx context.Context) error { return run(ctx, o) })
 	return c
 }
+
+const resourcesHelp = "with the memory and disk of each: of its own, and shared with others"
 
 // listAnswer is the document of ls --json and fork ls --json.
 type listAnswer struct {
@@ -38,7 +42,34 @@ func runList(ctx context.Context, o listOptions) error {
 }
 
 func (o listOptions) show(all []runner.Sandbox) error {
+	if o.Resources {
+		o.costs(all)
+	}
 	return o.answer(listAnswer{schema, append([]runner.Sandbox{}, all...)}, o.table(all)...)
+}
+
+// costs says what the children take in all, for a child looks cheaper than it is.
+func (o listOptions) costs(all []runner.Sandbox) {
+	type sum struct {
+		n            int
+		memory, disk int64
+	}
+	of := map[string]sum{}
+	for _, s := range all {
+		if s.Parent != "" && o.forks(s.Backend) {
+			c := of[s.Backend]
+			of[s.Backend] = sum{c.n + 1, c.memory + s.Memory, c.disk + s.Disk}
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(of)) {
+		c := of[kind]
+		how := "copied"
+		if kind == "smolvm" {
+			how = "shared until one of the two writes"
+		}
+		o.say("children on %s: %d, with %s of memory and %s of disk of their own; what a child has from its parent is %s",
+			kind, c.n, size(c.memory), size(c.disk), how)
+	}
 }
 
 func (o listOptions) lister() lister {
@@ -52,7 +83,7 @@ func (o listOptions) lister() lister {
 func (o listOptions) table(all []runner.Sandbox) []string {
 	head := []string{"NAME", "KEY", "STATE", "BACKEND", "AGE"}
 	if o.Resources {
-		head = append(head, "MEMORY", "DISK")
+		head = append(head, "MEMORY", "SHARED", "DISK")
 	}
 	rows := [][]string{append(head, "WORKTREE")}
 	for _, s := range all {
@@ -62,7 +93,7 @@ func (o listOptions) table(all []runner.Sandbox) []string {
 		}
 		row := []string{name, s.Key, string(s.State), s.Backend, age(o.now().Sub(s.Created))}
 		if o.Resources {
-			row = append(row, size(s.Memory), size(s.Disk))
+			row = append(row, size(s.Memory), size(s.Shared), size(s.Disk))
 		}
 		rows = append(rows, append(row, s.Worktree))
 	}

@@ -13,12 +13,12 @@ func TestTable(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	o := listOptions{deps: deps{now: func() time.Time { return now }}, Resources: true}
 	got := o.table([]runner.Sandbox{
-		{Key: "sb-1", Slug: "swift-crab", State: runner.Running, Backend: "gvisor", Worktree: "/src", Created: now.Add(-90 * time.Second), Memory: 30 << 20, Disk: 5},
+		{Key: "sb-1", Slug: "swift-crab", State: runner.Running, Backend: "gvisor", Worktree: "/src", Created: now.Add(-90 * time.Second), Usage: runner.Usage{Memory: 30 << 20, Shared: 2 << 20, Disk: 5}},
 		{Key: "sb-1-f1", Slug: "swift-crab-f1", Parent: "sb-1", State: runner.Dead, Backend: "gvisor", Worktree: "/src", Created: now.Add(time.Hour)},
 	})
-	want := `NAME             KEY      STATE    BACKEND  AGE  MEMORY  DISK  WORKTREE
-swift-crab       sb-1     running  gvisor   1m   30 MiB  5 B   /src
-  swift-crab-f1  sb-1-f1  dead     gvisor   0s   0 B     0 B   /src`
+	want := `NAME             KEY      STATE    BACKEND  AGE  MEMORY  SHARED  DISK  WORKTREE
+swift-crab       sb-1     running  gvisor   1m   30 MiB  2 MiB   5 B   /src
+  swift-crab-f1  sb-1-f1  dead     gvisor   0s   0 B     0 B     0 B   /src`
 	if strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}

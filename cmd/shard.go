@@ -113,7 +113,7 @@ func (o *shardOptions) options(s scoped) shard.Options {
 		AllowEmpty: yesNo(s.Shard.AllowEmpty), Reruns: s.Shard.Reruns, EmptyExitCodes: s.Shard.EmptyCodes,
 	}
 	if opts.Count == 0 {
-		opts.Count = autoCount(runtime.GOMAXPROCS(0), freeMemory("/"))
+		opts.Count = autoCount(runtime.GOMAXPROCS(0), runner.FreeMemory("/"))
 	}
 	if s.Backend == "host" {
 		opts.Worktree = runner.Live // there is one worktree for all: report paths have to differ

@@ -155,17 +155,22 @@ func notRunning(scope runner.Scope) error {
 	return e.At(scope)
 }
 
-// runningKind is the backend of the sandbox that runs for the scope, "" if none does.
-func (d deps) runningKind(ctx context.Context, scope runner.Scope) (string, error) {
+// running is the backend of the sandbox that is up for the scope, "" if none is; dead tells that its processes have
+// ended all the same.
+func (d deps) running(ctx context.Context, scope runner.Scope) (kind string, dead bool, err error) {
 	session, err := d.attach(ctx, scope)
 	if runner.CauseOf(err) == runner.NotRunning {
-		return "", nil
+		return "", false, nil
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	kind, err := d.recordedKind(scope)
-	return kind, errors.Join(err, session.Close())
+	kind, err = d.recordedKind(scope)
+	list, listErr := session.List(ctx)
+	if listErr == nil {
+		dead = list[0].State == runner.Dead
+	}
+	return kind, dead, errors.Join(err, listErr, session.Close())
 }
 
 // everything lists all sandboxes of all scopes, each with its children behind it. What cannot be asked is in the

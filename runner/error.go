@@ -41,6 +41,14 @@ type Error struct {
 	err      error
 }
 
+// Died is the refusal of a sandbox whose processes ended though nobody told boxer to end them.
+func Died(fix string) *Error {
+	return &Error{
+		Reason: "the processes of this sandbox have ended: it crashed, or something other than boxer stopped it",
+		Cause:  Gone, Fix: fix,
+	}
+}
+
 // Error is one line, so that it reads well when wrapped.
 func (e *Error) Error() string {
 	if e.err == nil {

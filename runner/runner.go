@@ -125,11 +125,17 @@ type Sandbox struct {
 	Parent   string    `json:"parent"` // "" for a parent; a child's parent key
 	State    State     `json:"state"`
 	Backend  string    `json:"backend"`
-	Worktree string    `json:"worktree"`
-	Lasting  bool      `json:"lasting"` // false: ends with the run that made it
+	Worktree string    `json:"worktree"` // a child's is its parent's: it has none of its own
+	Lasting  bool      `json:"lasting"`  // false: ends with the run that made it
 	Created  time.Time `json:"created"`
-	Memory   int64     `json:"memory,omitempty"` // bytes of its own, when asked for
-	Disk     int64     `json:"disk,omitempty"`   // bytes of its own, when asked for
+	Usage              // when asked for
+}
+
+// Usage is what one sandbox costs. 0 is nothing, or not known.
+type Usage struct {
+	Memory int64 `json:"memory,omitempty"`        // bytes that are there for it alone
+	Shared int64 `json:"shared_memory,omitempty"` // bytes of files that it maps: one copy serves all who map them
+	Disk   int64 `json:"disk,omitempty"`          // bytes of its own
 }
 
 // Command is one program to run in a sandbox.

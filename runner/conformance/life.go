@@ -140,7 +140,7 @@ func askList(b *bench) {
 	p.Created = all[0].Created
 	want := runner.Sandbox{
 		Key: b.Scope.Key, Slug: b.Scope.Slug, State: runner.Running, Backend: b.Backend.Kind(), Worktree: b.Scope.Worktree,
-		Created: p.Created, Memory: p.Memory, Disk: p.Disk,
+		Created: p.Created, Usage: p.Usage,
 	}
 	equal(b, "the parent", p, want)
 }

@@ -35,6 +35,7 @@ type engine struct {
 	mu        sync.Mutex
 	sandboxes map[keeper.ID]*sandbox
 	images    int
+	starting  int64 // bytes of memory that children under way will need
 }
 
 // sandbox is one running parent or child.

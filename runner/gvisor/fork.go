@@ -19,6 +19,7 @@ import (
 type image struct {
 	dir      string
 	worktree runner.Worktree // what its children get
+	memory   int64           // bytes that each child will need
 }
 
 // Freeze checkpoints the running parent, which goes on at once.
@@ -33,12 +34,16 @@ func (e *engine) Freeze(ctx context.Context, w runner.Worktree) (keeper.Image, e
 			Cause:  "NO_OVERLAY", Scope: e.scope.String(), Worktree: e.scope.Worktree, Fix: "boxer down",
 		}
 	}
-	if err := e.roomFor(ctx); err != nil {
+	cost, err := e.Usage(keeper.Parent)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.roomFor(cost); err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
 	e.images++
-	img := image{e.mounts.image(e.images), w}
+	img := image{e.mounts.image(e.images), w, cost.Memory}
 	e.mu.Unlock()
 	if err := os.MkdirAll(img.dir, 0o700); err != nil {
 		return nil, err
@@ -63,9 +68,15 @@ func (e *engine) Release(_ context.Context, i keeper.Image) error { return os.Re
 
 // Fork restores a child and looks whether it is whole; one that is not is removed and restored once more.
 func (e *engine) Fork(ctx context.Context, i keeper.Image, id keeper.ID, child runner.Child) error {
-	err := e.fork(ctx, i.(image), id, child)
+	img := i.(image)
+	leave, err := e.admit(img.memory)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	err = e.fork(ctx, img, id, child)
 	if err != nil && ctx.Err() == nil {
-		err = e.fork(ctx, i.(image), id, child)
+		err = e.fork(ctx, img, id, child)
 	}
 	return err
 }

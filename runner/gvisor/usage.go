@@ -3,15 +3,11 @@
 package gvisor
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -19,53 +15,36 @@ import (
 
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/runner/keeper"
+	"github.com/boxer-ci/boxer/runner/keeper/reap"
 )
 
-// Usage adds up what only this sandbox costs: the proportional memory of its processes, and on disk its overlay and
-// what it wrote into a private worktree.
-func (e *engine) Usage(id keeper.ID) (memory, disk int64, err error) {
+// Usage adds up what the sandbox costs. Its programs' memory lies in files in memory that its sentry holds, whole,
+// though the sentry maps only part of them. What its two processes map of this binary is there once for all
+// sandboxes. On disk there are its overlay and what it wrote into a private worktree.
+func (e *engine) Usage(id keeper.ID) (u runner.Usage, err error) {
 	s, err := e.get(id)
 	if err != nil {
-		return 0, 0, err
+		return u, err
 	}
 	for _, pid := range s.client.pids() {
-		m, err := proportional(pid)
-		if err != nil {
-			return 0, 0, err
-		}
-		memory += m
-		disk += unlinked(pid, filepath.Join(e.env.Dir, "overlay"))
+		r := reap.ResidentOf(pid)
+		u.Memory += r.Anon + nameless(pid, "/memfd:")
+		u.Shared += r.Files
+		u.Disk += nameless(pid, filepath.Join(e.env.Dir, "overlay")+"/")
 	}
 	if s.private && e.kernelOverlay {
 		d, err := diskOf(e.mounts.upper(int(id)))
 		if err != nil {
-			return 0, 0, err
+			return u, err
 		}
-		disk += d
+		u.Disk += d
 	}
-	return memory, disk, nil
+	return u, nil
 }
 
-// proportional is a process's share of the memory it uses, in bytes.
-// https://docs.kernel.org/filesystems/proc.html (smaps_rollup)
-func proportional(pid int) (int64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	if err != nil {
-		return 0, err
-	}
-	lines := bufio.NewScanner(bytes.NewReader(b))
-	for lines.Scan() {
-		if rest, ok := strings.CutPrefix(lines.Text(), "Pss:"); ok {
-			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, fmt.Errorf("process %d: no Pss in smaps_rollup", pid)
-}
-
-// unlinked adds up the files below dir that the process holds open though they have no name any more, as gVisor's
-// overlay files are. What cannot be looked at counts nothing.
-func unlinked(pid int, dir string) int64 {
+// nameless adds up the files that the process holds open though they have no name, or no more, and had one that began
+// like this: gVisor's overlay files, and its files in memory. What cannot be looked at counts nothing.
+func nameless(pid int, prefix string) int64 {
 	fds := fmt.Sprintf("/proc/%d/fd", pid)
 	entries, err := os.ReadDir(fds)
 	if err != nil {
@@ -76,7 +55,7 @@ func unlinked(pid int, dir string) int64 {
 	for _, d := range entries {
 		fd := filepath.Join(fds, d.Name())
 		to, err := os.Readlink(fd)
-		if err != nil || !contains(dir, strings.TrimSuffix(to, " (deleted)")) {
+		if err != nil || !strings.HasPrefix(to, prefix) || !strings.HasSuffix(to, " (deleted)") {
 			continue
 		}
 		info, err := os.Stat(fd)
@@ -116,16 +95,12 @@ const checkpointReserve = 64 << 20
 
 // roomFor refuses a fork for which the disk has no room: runsc fails without a word when it fills up. A checkpoint is
 // about as large as the parent's memory.
-func (e *engine) roomFor(context.Context) error {
-	memory, disk, err := e.Usage(keeper.Parent)
-	if err != nil {
-		return err
-	}
+func (e *engine) roomFor(parent runner.Usage) error {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(e.env.Dir, &fs); err != nil {
 		return err
 	}
-	free, need := int64(fs.Bavail)*fs.Bsize, memory+disk+checkpointReserve
+	free, need := int64(fs.Bavail)*fs.Bsize, parent.Memory+parent.Disk+checkpointReserve
 	if free >= need {
 		return nil
 	}

@@ -302,19 +302,21 @@ func (e *engine) Alive(id keeper.ID) bool {
 }
 
 // Usage is the memory of the child's processes. It has no disk of its own.
-func (e *engine) Usage(id keeper.ID) (memory, disk int64, err error) {
+func (e *engine) Usage(id keeper.ID) (u runner.Usage, err error) {
 	c, err := e.child(id)
 	if err != nil || c == nil {
-		return 0, 0, err
+		return u, err
 	}
 	all, err := reap.Processes()
 	if err != nil {
-		return 0, 0, err
+		return u, err
 	}
 	for _, s := range c.pick(all) {
-		memory += residentMemory(s.PID)
+		r := reap.ResidentOf(s.PID)
+		u.Memory += r.Anon + r.Shmem
+		u.Shared += r.Files
 	}
-	return memory, 0, nil
+	return u, nil
 }
 
 // Close ends the children; the keeper ends all else.

@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"strconv"
 
@@ -77,15 +76,4 @@ func markOf(pid int) string {
 		}
 	}
 	return ""
-}
-
-// residentMemory is what a process holds in memory, in bytes; 0 if it is gone.
-func residentMemory(pid int) int64 {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	if err != nil {
-		return 0
-	}
-	var size, resident int64
-	fmt.Sscan(string(b), &size, &resident)
-	return resident * int64(os.Getpagesize())
 }

@@ -285,6 +285,19 @@ func (b *book) find(ctx context.Context, name string) (ID, error) {
 	return c.id, nil
 }
 
+// living is find for a sandbox whose processes must still run.
+func (b *book) living(ctx context.Context, name string) (ID, error) {
+	id, err := b.find(ctx, name)
+	if err != nil || b.engine.Alive(id) {
+		return id, err
+	}
+	fix := "boxer down"
+	if id != Parent {
+		fix = "boxer fork rm " + name
+	}
+	return id, runner.Died(fix).At(b.scope)
+}
+
 // keep makes children and the keeper lasting.
 func (b *book) keep(names []string) error {
 	b.state.Lock()
@@ -356,7 +369,8 @@ func (b *book) list(usage bool) []runner.Sandbox {
 			state = runner.Running
 		}
 		all = append(all, runner.Sandbox{
-			Key: c.Key, Slug: c.Slug, Parent: b.scope.Key, State: state, Backend: b.kind, Lasting: c.lasting, Created: c.created,
+			Key: c.Key, Slug: c.Slug, Parent: b.scope.Key, State: state, Backend: b.kind, Worktree: b.scope.Worktree,
+			Lasting: c.lasting, Created: c.created,
 		})
 		ids = append(ids, c.id)
 	}
@@ -369,7 +383,7 @@ func (b *book) list(usage bool) []runner.Sandbox {
 			all[i].State = runner.Dead
 		}
 		if usage {
-			all[i].Memory, all[i].Disk, _ = b.engine.Usage(ids[i]) // 0 is unknown
+			all[i].Usage, _ = b.engine.Usage(ids[i]) // 0 is unknown
 		}
 	}
 	return all

@@ -30,8 +30,8 @@ type Engine interface {
 	Remove(ctx context.Context, ids []ID) error
 	// Alive tells whether the sandbox's processes still run.
 	Alive(id ID) bool
-	// Usage tells what the sandbox costs of its own, in bytes of memory and of disk.
-	Usage(id ID) (memory, disk int64, err error)
+	// Usage tells what the sandbox costs.
+	Usage(id ID) (runner.Usage, error)
 	// Close ends everything and frees what the engine holds. The keeper exits right after.
 	Close(ctx context.Context) error
 }

@@ -91,7 +91,9 @@ func (f *fake) Alive(id ID) bool {
 	return f.alive[id]
 }
 
-func (f *fake) Usage(id ID) (memory, disk int64, err error) { return 100 + int64(id), 200, nil }
+func (f *fake) Usage(id ID) (runner.Usage, error) {
+	return runner.Usage{Memory: 100 + int64(id), Shared: 50, Disk: 200}, nil
+}
 
 func (f *fake) Close(ctx context.Context) error {
 	if f.told("hang") {

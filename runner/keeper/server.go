@@ -290,7 +290,7 @@ func (s *server) exec(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	defer closeFiles()
-	id, err := s.find(ctx, c.Name)
+	id, err := s.living(ctx, c.Name)
 	if err != nil {
 		return nil, err
 	}
