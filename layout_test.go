@@ -48,8 +48,11 @@ var layout = map[string]rule{
 	"runner/host":        {ours: []string{"runner", "runner/host/...", "runner/keeper/...", "runner/files"}, theirs: []string{"golang.org/x/sys"}},
 	"runner/conformance": {ours: []string{"runner"}},
 	"smolvm":             {ours: []string{"runner"}},
-	"smolvm/smolvmtest":  {ours: []string{"runner", "runner/gvisor"}},
-	"report":             {theirs: []string{"github.com/joshdk/go-junit"}},
+	"smolvm/smolvmtest":  {ours: []string{"runner", "runner/gvisor"}, theirs: []string{"golang.org/x/term"}},
+	"smolvm/smolvmtest/smolvm": {
+		ours: []string{"smolvm/smolvmtest", "runner/gvisor"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"},
+	},
+	"report": {theirs: []string{"github.com/joshdk/go-junit"}},
 }
 
 // folders are all that may lie at the top.

@@ -63,6 +63,9 @@ func newEngine(env keeper.Env) (keeper.Engine, error) {
 
 // Boot builds the sandboxes' root and starts the parent on the live worktree, or on a private copy of it.
 func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, error) {
+	if err := e.checkMounts(spec.Mounts); err != nil {
+		return nil, err
+	}
 	e.spec = spec
 	e.mounts = &mounter{
 		layout: layout{dir: e.env.Dir, temp: e.env.Dirs.Temp, worktree: e.scope.Worktree},
@@ -82,7 +85,7 @@ func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, er
 	if s.source, err = e.worktreeOf(keeper.Parent, spec.Worktree, ""); err != nil {
 		return nil, err
 	}
-	oci, err := newSpec(e.mounts.layout, s.source, e.scope.Slug, e.privileges.init)
+	oci, err := newSpec(e.mounts.layout, s.source, e.scope.Slug, e.privileges.init, spec.Mounts)
 	if err != nil {
 		return nil, err
 	}

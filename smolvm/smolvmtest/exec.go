@@ -1,0 +1,364 @@
+package smolvmtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/boxer-ci/boxer/runner"
+)
+
+const (
+	outputCap  = 11 << 20        // bytes
+	plainDrain = 5 * time.Second // how long a process that a command left behind may hold its output, without -i and --stream
+	liveDrain  = time.Second     // and with one of them; what smolvm does there is not known
+)
+
+// exec is `machine exec`.
+func (c *call) exec() (int, error) {
+	limit, err := c.args.duration("timeout")
+	if err != nil {
+		return 2, err
+	}
+	m, err := c.usable()
+	if err != nil {
+		return 1, err
+	}
+	c.slow()
+	if c.fault("gap") != nil {
+		return 1, failf("agent operation failed: exec: the container '%s' is not running", m.Name)
+	}
+	if c.args.has("user") && m.Image == "" {
+		return 1, failf("config operation failed: exec: --user needs a machine with an image")
+	}
+	env, err := c.execEnv()
+	if err != nil {
+		return 1, err
+	}
+	if f := c.fault("slots"); f != nil {
+		leave, err := c.slot(m, f)
+		if err != nil {
+			return 1, err
+		}
+		defer leave()
+	}
+	s, err := c.attach(m)
+	if err != nil {
+		return 1, c.notAnswering(m)
+	}
+	defer s.Close()
+	if dir := c.args.one("workdir"); dir != "" {
+		m.Workdir = dir
+	}
+	g := guest{s, m}
+	if c.args.has("detach") {
+		g.Env = append(g.Env, env...)
+		pid, err := g.detach(c.ctx, c.args.trailing)
+		if err == nil {
+			fmt.Fprintln(c.Out, pid)
+		}
+		return 0, err
+	}
+	return c.execIn(g, env, limit)
+}
+
+// usable finds a machine that commands can run in. Nothing is started for that.
+func (c *call) usable() (machine, error) {
+	m, err := c.store.get(c.machine)
+	switch {
+	case err != nil:
+		return m, err
+	case m.State == frozen:
+		return m, failf("agent operation failed: connect: machine '%s' is frozen as a reusable fork base", m.Name)
+	case m.State != running:
+		return m, errNotRunning(m.Name)
+	}
+	return m, nil
+}
+
+func errNotRunning(name string) error {
+	return failf("agent operation failed: connect: machine '%s' is not running. Use 'smolvm machine start --name %[1]s' first.", name)
+}
+
+// notAnswering marks a machine whose process is there but whose sandbox is not.
+func (c *call) notAnswering(m machine) error {
+	return errors.Join(errNotRunning(m.Name), c.store.update(m.Name, func(now *machine) { now.State = unreachable }))
+}
+
+func (c *call) execEnv() ([]string, error) {
+	env, err := environment(c.args.values["env"])
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, ref := range c.args.values["secret-env"] {
+		guest, host, _ := strings.Cut(ref, "=")
+		out = append(out, guest+"="+c.getenv(host))
+	}
+	for _, ref := range c.args.values["secret-file"] {
+		guest, path, _ := strings.Cut(ref, "=")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, failf("config operation failed: --secret-file: %w", err)
+		}
+		out = append(out, guest+"="+strings.TrimSuffix(string(text), "\n"))
+	}
+	return append(out, env...), nil
+}
+
+// slot takes one of the connections that a guest has.
+func (c *call) slot(m machine, f *fault) (leave func(), err error) {
+	count := 8
+	fmt.Sscan(f.value, &count)
+	for {
+		for i := range count {
+			file, err := os.OpenFile(filepath.Join(c.store.vm(m.Name), fmt.Sprintf("slot-%d", i)), os.O_CREATE|os.O_RDWR, 0o600)
+			if err != nil {
+				return nil, err
+			}
+			if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+				return func() { file.Close() }, nil
+			}
+			file.Close()
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// execution is one command on its way.
+type execution struct {
+	live   bool
+	out    *output
+	cancel context.CancelCauseFunc
+	total  int // bytes of both streams
+	mu     sync.Mutex
+	first  sync.Once
+	struck func() // called at the first output
+}
+
+var (
+	errTooMuch = errors.New("command output exceeded")
+	errStream  = errors.New("streaming output exceeded")
+	errDied    = errors.New("the machine died")
+)
+
+// output is where one stream of the command goes.
+type output struct {
+	x    *execution
+	w    io.Writer // nil: kept until the end
+	kept bytes.Buffer
+	cap  bool // --stream: both streams together
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.x.first.Do(o.x.struck)
+	if o.w != nil {
+		if o.cap {
+			o.x.mu.Lock()
+			o.x.total += len(b)
+			over := o.x.total > outputCap
+			o.x.mu.Unlock()
+			if over {
+				o.x.cancel(errStream)
+				return 0, errStream
+			}
+		}
+		return o.w.Write(b)
+	}
+	if o.kept.Len()+len(b) > outputCap {
+		o.x.cancel(errTooMuch)
+		return 0, errTooMuch
+	}
+	return o.kept.Write(b)
+}
+
+func (c *call) execIn(g guest, env []string, limit time.Duration) (int, error) {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	defer cancel(nil)
+	if limit > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, limit)
+		defer stop()
+	}
+	x := &execution{cancel: cancel, struck: func() { c.atOutput(g, cancel) }}
+	x.live = c.args.has("interactive") || c.args.has("stream") || c.args.has("tty")
+	out, errs := &output{x: x, cap: c.args.has("stream")}, &output{x: x, cap: c.args.has("stream")}
+	if x.live {
+		out.w, errs.w = c.Out, c.Err
+	}
+	cmd := runner.Command{Args: c.args.trailing, Dir: g.Workdir, Env: g.environ(env), User: c.user(g), Grace: -1}
+	if cmd.Dir == "" {
+		cmd.Dir = "/"
+	}
+	finish, err := c.connect(&cmd, out, errs, x.live)
+	if err != nil {
+		return 1, err
+	}
+	defer c.afterStart(g, cancel)()
+	exit, err := g.Exec(ctx, g.Child, cmd)
+	finish()
+	return c.ended(g, exit, err, limit, out, errs)
+}
+
+func (c *call) user(g guest) string {
+	if u := c.args.one("user"); u != "" {
+		return u
+	}
+	return g.User
+}
+
+// connect gives the command its streams. finish waits for the end of its output.
+func (c *call) connect(cmd *runner.Command, out, errs io.Writer, live bool) (finish func(), err error) {
+	if c.args.has("tty") && c.args.has("interactive") && term.IsTerminal(int(c.In.Fd())) {
+		return c.connectTerminal(cmd)
+	}
+	o, outW, err := relay(out)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = outW, outW
+	streams := []*stream{o}
+	if !c.args.has("tty") {
+		e, errW, err := relay(errs)
+		if err != nil {
+			return nil, err
+		}
+		cmd.Stderr = errW
+		streams = append(streams, e)
+	}
+	var in *os.File
+	if c.args.has("interactive") {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		cmd.Stdin, in = r, r
+		go func() { // it ends with the process: like smolvm it reads whatever comes
+			io.Copy(w, c.In) //nolint:errcheck // a command that does not read is not at fault
+			w.Close()
+		}()
+	}
+	drain := plainDrain
+	if live {
+		drain = liveDrain
+	}
+	return func() {
+		cmd.Stdout.Close()
+		cmd.Stderr.Close()
+		if in != nil {
+			in.Close()
+		}
+		for _, s := range streams {
+			s.wait(drain)
+		}
+	}, nil
+}
+
+func (c *call) connectTerminal(cmd *runner.Command) (func(), error) {
+	old, err := term.MakeRaw(int(c.In.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.In, c.Out, c.Out
+	return func() { term.Restore(int(c.In.Fd()), old) }, nil //nolint:errcheck // the terminal is gone
+}
+
+// wait gives the output some time to end by itself.
+func (s *stream) wait(limit time.Duration) {
+	select {
+	case <-s.done:
+	case <-time.After(limit):
+		s.r.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // pipes have deadlines
+		<-s.done
+	}
+}
+
+// ended prints what was kept, and turns the command's end into the call's.
+func (c *call) ended(g guest, exit runner.Exit, err error, limit time.Duration, out, errs *output) (int, error) {
+	switch {
+	case errors.Is(err, errTooMuch):
+		return 1, failf("agent operation failed: exec: command output exceeded %d bytes", outputCap)
+	case errors.Is(err, errStream):
+		return 1, late(fmt.Sprintf("agent operation failed: streaming output exceeded %d bytes", outputCap))
+	case errors.Is(err, errDied):
+		return 1, failf("agent operation failed: exec: connection closed by the agent")
+	}
+	if out.w == nil {
+		c.Out.Write(out.kept.Bytes())
+		c.Err.Write(errs.kept.Bytes())
+	}
+	switch {
+	case err == nil:
+		return exit.Code, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		if g.Image != "" && out.w == nil {
+			fmt.Fprintf(c.Err, "command timed out after %dms\n", limit.Milliseconds())
+		}
+		return 124, nil
+	}
+	return 1, c.notRun(g, err)
+}
+
+// notRun tells why there is no exit code. Of a program that is not there only the place is known: on stderr, with 1.
+func (c *call) notRun(g guest, err error) error {
+	program := c.args.trailing[0]
+	switch runner.CauseOf(err) {
+	case runner.CommandNotFound:
+		if g.Image != "" {
+			return failf("agent operation failed: exec: executable file `%s` not found in $PATH: No such file or directory", program)
+		}
+		return failf("agent operation failed: exec: failed to spawn command: %s: No such file or directory (os error 2)", program)
+	case runner.CommandNotExecutable:
+		return failf("agent operation failed: exec: failed to spawn command: %s: Permission denied (os error 13)", program)
+	case runner.Gone, runner.NotRunning:
+		return failf("agent operation failed: exec: connection closed by the agent")
+	}
+	return failf("agent operation failed: exec: %w", err)
+}
+
+// atOutput is where faults strike that wait for the command to be under way.
+func (c *call) atOutput(g guest, cancel context.CancelCauseFunc) {
+	for _, kind := range []string{"die", "vanish"} {
+		if f := c.fault(kind); f != nil && f.value == "" {
+			c.crash(g, kind, cancel)
+		}
+	}
+	if f := c.fault("kill"); f != nil {
+		f.kill()
+	}
+}
+
+// afterStart is where they strike that have a time of their own.
+func (c *call) afterStart(g guest, cancel context.CancelCauseFunc) (stop func()) {
+	for _, kind := range []string{"die", "vanish"} {
+		if f := c.fault(kind); f != nil && f.value != "" {
+			t := time.AfterFunc(f.duration(0), func() { c.crash(g, kind, cancel) })
+			return func() { t.Stop() }
+		}
+	}
+	return func() {}
+}
+
+// crash ends the machine in the middle of a command: its process is gone, or it is there and does not answer.
+func (c *call) crash(g guest, kind string, cancel context.CancelCauseFunc) {
+	err := g.signal(c.ctx, "KILL")
+	if kind == "die" {
+		g.Process.kill()
+	} else {
+		err = errors.Join(err, c.store.update(g.Name, func(now *machine) { now.State = unreachable }))
+	}
+	if err != nil {
+		fmt.Fprintln(c.Err, "smolvmtest:", err)
+	}
+	cancel(errDied)
+}
