@@ -31,7 +31,7 @@ var layout = map[string]rule{
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},
-	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
+	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host", "smolvm"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
 	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
 	"shard":      {ours: []string{"runner", "report"}, theirs: []string{"golang.org/x/sync/errgroup"}},
 	"runner":     {},
@@ -47,7 +47,7 @@ var layout = map[string]rule{
 	},
 	"runner/host":        {ours: []string{"runner", "runner/host/...", "runner/keeper/...", "runner/files"}, theirs: []string{"golang.org/x/sys"}},
 	"runner/conformance": {ours: []string{"runner"}},
-	"smolvm":             {ours: []string{"runner"}},
+	"smolvm":             {ours: []string{"runner", "runner/files"}, theirs: []string{"golang.org/x/sys"}},
 	"smolvm/smolvmtest":  {ours: []string{"runner", "runner/gvisor"}, theirs: []string{"golang.org/x/term"}},
 	"smolvm/smolvmtest/smolvm": {
 		ours: []string{"smolvm/smolvmtest", "runner/gvisor"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"},
@@ -201,7 +201,7 @@ func allowed(name, imported string) bool {
 	test := strings.HasSuffix(name, "_test.go")
 	folder, ours := strings.CutPrefix(imported, module)
 	switch {
-	case ours && test && (folder == dir || folder == "runner/conformance"):
+	case ours && test && (folder == dir || folder == "runner/conformance" || folder == "smolvm/smolvmtest"):
 		return true
 	case ours:
 		return slices.ContainsFunc(r.ours, func(o string) bool { return covers(o, folder) })
