@@ -240,7 +240,7 @@ func (g *guests) try(ctx context.Context, machine string, c runner.Command) (run
 		cmd.Wait() //nolint:errcheck // the process state has it all
 	}()
 	cause := r.supervise(ctx, cmd, done)
-	exit, err := r.conclude(cmd.ProcessState.ExitCode())
+	exit, err := r.conclude(cmd.ProcessState)
 	if cause != nil {
 		return exit, cause
 	}
@@ -371,7 +371,8 @@ func (r execution) send(sig syscall.Signal) {
 
 // conclude tells what an exit code means. smolvm fails with 1, as commands do: what it says then begins like an error
 // of its own, and the script in the machine left no note.
-func (r execution) conclude(code int) (runner.Exit, error) {
+func (r execution) conclude(state *os.ProcessState) (runner.Exit, error) {
+	code := state.ExitCode()
 	if code != 1 && code != 126 && code != 127 && code >= 0 {
 		r.stderr.flush()
 		return exitOf(code), nil
@@ -396,6 +397,12 @@ func (r execution) conclude(code int) (runner.Exit, error) {
 	}
 	if code < 0 {
 		r.stderr.flush()
+		if !r.terminal {
+			r.send(syscall.SIGKILL) // smolvm cannot end it any more
+		}
+		if st, ok := state.Sys().(syscall.WaitStatus); ok && st.Signal() == syscall.SIGPIPE { // nobody reads its output any more
+			return exitOf(128 + int(syscall.SIGPIPE)), nil
+		}
 		return runner.Exit{Code: 137, Signal: syscall.SIGKILL}, (&runner.Error{
 			Reason: "the smolvm that ran the command was killed", Cause: runner.Gone, Fix: "boxer ls",
 		})

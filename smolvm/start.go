@@ -36,7 +36,7 @@ func (b *Backend) start(ctx context.Context, scope runner.Scope, spec runner.Spe
 		}
 		if s.started {
 			if err := s.prepare(ctx, spec, progress); err != nil {
-				return nil, errors.Join(s.at(err), s.Down(ctx))
+				return nil, errors.Join(s.at(err), s.Down(context.WithoutCancel(ctx)))
 			}
 			return s, nil
 		}
