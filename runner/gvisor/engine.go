@@ -34,7 +34,8 @@ type engine struct {
 
 	mu        sync.Mutex
 	sandboxes map[keeper.ID]*sandbox
-	images    int
+	images    int             // how many were begun; their numbers are never given twice
+	kept      map[string]bool // the folders of images that are being taken or not released yet
 }
 
 // sandbox is one running parent or child.

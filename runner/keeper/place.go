@@ -60,7 +60,8 @@ func (r record) remove() error {
 	return r.store().Delete(r.Scope.Key)
 }
 
-// removeTree removes a keeper's folder. overlayfs leaves folders in it that nobody may enter.
+// removeTree removes a keeper's folder. overlayfs leaves folders in it that nobody may enter. The setup file goes last:
+// if this is cut off, it still tells whose the rest is.
 func removeTree(dir string) error {
 	if err := noMountBelow(dir); err != nil {
 		return err
@@ -74,11 +75,33 @@ func removeTree(dir string) error {
 	}
 	defer parent.Close()
 	name := filepath.Base(dir)
-	if err := parent.RemoveAll(name); err == nil {
-		return nil
+	if err := empty(parent, name); err != nil {
+		openUp(parent, name)
+		if err := empty(parent, name); err != nil {
+			return err
+		}
 	}
-	openUp(parent, name)
 	return parent.RemoveAll(name)
+}
+
+// empty removes all of the folder but the setup file.
+func empty(parent *os.Root, name string) error {
+	if info, err := parent.Lstat(name); err != nil || !info.IsDir() {
+		return nil // it is gone, or goes without having anything in it
+	}
+	f, err := parent.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	errs := []error{err}
+	for _, n := range names {
+		if n != setupFile {
+			errs = append(errs, parent.RemoveAll(filepath.Join(name, n)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // openUp makes every folder of the tree one that can be emptied, as far as it can; what it cannot do shows when the
