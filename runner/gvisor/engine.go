@@ -57,6 +57,7 @@ func newEngine(env keeper.Env) (keeper.Engine, error) {
 		privileges: privilegesOf(!env.User),
 		groups:     supplementary(env.User),
 		sandboxes:  map[keeper.ID]*sandbox{},
+		kept:       map[string]bool{},
 	}, nil
 }
 
