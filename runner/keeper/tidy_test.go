@@ -86,6 +86,7 @@ func TestAChildInWhichACommandRunsIsHeld(t *testing.T) {
 	run := attach(t, c, scope)
 	done := make(chan error, 1)
 	go func() {
+		defer close(done)
 		_, err := run.Exec(t.Context(), scope.Child(1).Key, runner.Command{Args: []string{"wait"}})
 		done <- err
 	}()
