@@ -126,7 +126,7 @@ func (c Config) replace(ctx context.Context, r record) (*Session, error) {
 			}).At(r.Scope).Because(err)
 		}
 	}
-	return nil, r.remove()
+	return nil, r.bury(ctx)
 }
 
 // create starts a keeper. The caller holds the scope's lock.
@@ -269,6 +269,9 @@ func (r record) finish(ctx context.Context) error {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
 		defer cancel()
 		if err := waitEnd(wait, r.Owner); err != nil {
+			return err
+		}
+		if err := endStrays(context.WithoutCancel(ctx), r.Dir); err != nil {
 			return err
 		}
 	}

@@ -143,7 +143,7 @@ func (g *reclaimer) locked(ctx context.Context, key string) error {
 		what := runner.Garbage{Kind: "record", Name: filepath.Base(path), Path: path, Reason: "it was never finished"}
 		errs = append(errs, g.take(what, func() error { return remove(path) }))
 	}
-	held, err := g.orphans(key)
+	held, err := g.orphans(ctx, key)
 	errs = append(errs, err)
 	if broken && !held && err == nil {
 		what := runner.Garbage{Kind: "record", Name: key, Path: g.store().Path(key), Reason: "it cannot be read"}
@@ -172,7 +172,7 @@ func (g *reclaimer) sandbox(key string) runner.Garbage {
 func (g *reclaimer) recorded(ctx context.Context, r record) error {
 	what := runner.Garbage{Kind: "sandbox", Name: r.Scope.Slug, Path: r.Dir}
 	if !alive(r.Owner) {
-		return g.dead(what, r)
+		return g.dead(ctx, what, r)
 	}
 	gone := vanished(r.Scope.Worktree)
 	got, err := askTidy(ctx, r, tidying{Gone: gone, Dry: g.dry})
@@ -209,7 +209,7 @@ func (g *reclaimer) note(got tidied, done bool) error {
 }
 
 // dead is for a record whose keeper has ended.
-func (g *reclaimer) dead(what runner.Garbage, r record) error {
+func (g *reclaimer) dead(ctx context.Context, what runner.Garbage, r record) error {
 	if m := keeperName.FindStringSubmatch(filepath.Base(r.Dir)); m == nil || m[1] != r.Scope.Key {
 		return stuck(what, &runner.Error{
 			Reason: "its record names the folder " + r.Dir + ", which is none that boxer makes", Cause: notReclaimed,
@@ -217,12 +217,26 @@ func (g *reclaimer) dead(what runner.Garbage, r record) error {
 		})
 	}
 	// Process numbers are those of this PID namespace; a container that shares the folders has others.
-	if listened(r.Socket) {
+	if !silenced(ctx, r.Socket) {
 		g.skip(what, "its keeper answers, though it is no process that can be seen from here")
 		return nil
 	}
 	what.Reason = fmt.Sprintf("its keeper, process %d, is dead", r.Owner.PID)
-	return g.take(what, r.remove)
+	return g.take(what, func() error { return r.bury(ctx) })
+}
+
+// silenced tells that nobody listens at the socket, and gives who is ending some time.
+func silenced(ctx context.Context, socket string) bool {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	for listened(socket) {
+		select {
+		case <-time.After(endPoll):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // silent is for a keeper that lives and does not answer: one that is ending takes away what it has itself.
@@ -234,7 +248,7 @@ func (g *reclaimer) silent(ctx context.Context, what runner.Garbage, r record, g
 		if errors.Is(err, fs.ErrNotExist) || (err == nil && now.Dir != r.Dir) {
 			return nil
 		}
-		return g.dead(what, r)
+		return g.dead(ctx, what, r)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

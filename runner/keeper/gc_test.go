@@ -157,6 +157,27 @@ func TestAKeeperOfAnotherVersionCannotBeAsked(t *testing.T) {
 	}
 }
 
+func TestAKeeperThatCannotBeSeenButAnswersIsNotTouched(t *testing.T) {
+	t.Parallel()
+	c, scope := newConfig(t)
+	set := c.leave(t, scope, runner.Process{PID: 1 << 30}) // as a container sees it that shares the folders
+	if err := os.Remove(set.Socket); err != nil {
+		t.Fatal(err)
+	}
+	l, err := listen(set.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	got, err := c.gc(t, false)
+	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "-sandbox "+scope.Slug+": its keeper answers") {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := readSetup(set.Dir); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAScopeWhoseLockIsHeldIsSkipped(t *testing.T) {
 	t.Parallel()
 	c, scope := newConfig(t)

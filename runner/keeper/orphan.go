@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,7 +22,7 @@ const youth = time.Minute
 
 // orphans takes away folders and sockets of the scope that no record names, and tells whether some may be held. A
 // keeper's record is there before its folder is, and goes after it.
-func (g *reclaimer) orphans(key string) (held bool, err error) {
+func (g *reclaimer) orphans(ctx context.Context, key string) (held bool, err error) {
 	now, _ := g.store().Get(key) // one that cannot be read names nothing
 	folders, _ := filepath.Glob(filepath.Join(g.dirs.Temp, key+".*"))
 	var errs []error
@@ -29,7 +30,7 @@ func (g *reclaimer) orphans(key string) (held bool, err error) {
 		if path == now.Dir || !keeperName.MatchString(filepath.Base(path)) || !own(path, fs.ModeDir) {
 			continue
 		}
-		orphan, err := g.folder(path)
+		orphan, err := g.folder(ctx, path)
 		held = held || !orphan
 		errs = append(errs, err)
 	}
@@ -60,7 +61,7 @@ func own(path string, kind fs.FileMode) bool {
 }
 
 // folder judges a keeper's folder that no record of this state folder names.
-func (g *reclaimer) folder(path string) (orphan bool, err error) {
+func (g *reclaimer) folder(ctx context.Context, path string) (orphan bool, err error) {
 	what := runner.Garbage{Kind: "folder", Name: filepath.Base(path), Path: path, Reason: "no sandbox has it"}
 	set, err := readSetup(path)
 	if err != nil {
@@ -74,7 +75,7 @@ func (g *reclaimer) folder(path string) (orphan bool, err error) {
 		g.skip(what, by)
 		return false, nil
 	}
-	return true, g.take(what, set.remove)
+	return true, g.take(what, func() error { return set.bury(ctx) })
 }
 
 // holderOf says who may hold the folder of the setup, "" if nobody can.

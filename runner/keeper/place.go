@@ -60,6 +60,15 @@ func (r record) remove() error {
 	return r.store().Delete(r.Scope.Key)
 }
 
+// bury is remove for a keeper that did not end in order: what outlived it is ended first, for nothing would lead to it
+// any more.
+func (r record) bury(ctx context.Context) error {
+	if err := endStrays(ctx, r.Dir); err != nil {
+		return err
+	}
+	return r.remove()
+}
+
 // removeTree removes a keeper's folder. overlayfs leaves folders in it that nobody may enter. The setup file goes last:
 // if this is cut off, it still tells whose the rest is.
 func removeTree(dir string) error {
@@ -196,7 +205,7 @@ func Reclaim(ctx context.Context, dirs runner.Dirs, key string) (bool, error) {
 	if err != nil || r.Socket == "" || alive(r.Owner) {
 		return false, err
 	}
-	return true, record{r, dirs}.remove()
+	return true, record{r, dirs}.bury(ctx)
 }
 
 // unixAddr is the socket's address. A path that is too long for one is reached through a descriptor of its folder,
