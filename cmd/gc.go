@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/boxer-ci/boxer/cmd/config"
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/runner/keeper"
 )
@@ -24,12 +25,21 @@ func newGC(d deps, run func(context.Context, gcOptions) error) *cobra.Command {
 			"  sandboxes whose worktree is gone, with their children\n" +
 			"  sandboxes and children whose processes have ended, and children of such sandboxes\n" +
 			"  images, folders, sockets and records of boxer's that belong to no sandbox\n" +
-			"What a live run holds stays and is named, and so does everything that boxer did not certainly make.\n" +
+			"What a live run holds stays, and is named. What boxer did not certainly make is never touched.\n" +
 			"Prints one line for each thing: its kind, its name, why, and where it lies or lay.",
 	}
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "take nothing away, only name what would be")
 	d.answers(c.Flags())
-	c.RunE = action(d, noArgs, func(ctx context.Context) error { return run(ctx, o) })
+	check := func(args []string, f *config.Faults) {
+		noArgs(args, f)
+		if d.call.dir == "" {
+			return // who has just removed a worktree may stand in what was it
+		}
+		if _, err := d.dir(); err != nil {
+			noteFault(f, err)
+		}
+	}
+	c.RunE = anywhere(d, check, func(ctx context.Context) error { return run(ctx, o) })
 	return c
 }
 

@@ -137,7 +137,7 @@ func (g *reclaimer) locked(ctx context.Context, key string) error {
 	case r.Socket == "":
 		return nil // of a backend without keepers
 	default:
-		errs = append(errs, g.recorded(ctx, record{r, g.dirs}))
+		errs = append(errs, at(g.recorded(ctx, record{r, g.dirs}), r.Scope))
 	}
 	for _, path := range g.store().Halves(key) {
 		what := runner.Garbage{Kind: "record", Name: filepath.Base(path), Path: path, Reason: "it was never finished"}
