@@ -210,9 +210,9 @@ func (g *reclaimer) note(got tidied, done bool) error {
 
 // dead is for a record whose keeper has ended.
 func (g *reclaimer) dead(ctx context.Context, what runner.Garbage, r record) error {
-	if m := keeperName.FindStringSubmatch(filepath.Base(r.Dir)); m == nil || m[1] != r.Scope.Key {
+	if !r.plausible() {
 		return stuck(what, &runner.Error{
-			Reason: "its record names the folder " + r.Dir + ", which is none that boxer makes", Cause: notReclaimed,
+			Reason: "its record names " + r.Dir + " and " + r.Socket + ", which are none that boxer makes", Cause: notReclaimed,
 			Fix: "rm " + g.store().Path(r.Scope.Key),
 		})
 	}
@@ -223,6 +223,14 @@ func (g *reclaimer) dead(ctx context.Context, what runner.Garbage, r record) err
 	}
 	what.Reason = fmt.Sprintf("its keeper, process %d, is dead", r.Owner.PID)
 	return g.take(what, func() error { return r.bury(ctx) })
+}
+
+// plausible tells whether the names are those that Config.setup gives: a file that was tampered with must not make us
+// remove anything else.
+func (r record) plausible() bool {
+	name := filepath.Base(r.Dir)
+	m := keeperName.FindStringSubmatch(name)
+	return m != nil && m[1] == r.Scope.Key && filepath.Base(r.Socket) == name+socketSuffix
 }
 
 // silenced tells that nobody listens at the socket, and gives who is ending some time.

@@ -3,6 +3,7 @@
 package keeper
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -309,6 +310,34 @@ func TestWhoStartedAFolderKeepsIt(t *testing.T) {
 	}
 	c.round(t, "folder "+filepath.Base(set.Dir))
 	c.left(t)
+}
+
+func TestASetupFileThatWasTamperedWithIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	c, scope := newConfig(t)
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []func(*setup){
+		func(s *setup) { s.Socket = precious },
+		func(s *setup) { s.Dir = filepath.Dir(precious) },
+	} {
+		set := c.leave(t, scope, runner.Process{PID: 1 << 30})
+		in := set.Dir
+		change(&set)
+		text, err := json.Marshal(set)
+		if err := errors.Join(err, c.store().Delete(scope.Key), os.WriteFile(filepath.Join(in, setupFile), text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.gc(t, false)
+		if err != nil || slices.ContainsFunc(got, func(g string) bool { return !strings.HasPrefix(g, "-folder ") }) {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	if _, err := os.Stat(precious); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAProbesFolders(t *testing.T) {

@@ -67,7 +67,7 @@ func (g *reclaimer) folder(ctx context.Context, path string) (orphan bool, err e
 	if err != nil {
 		return g.bare(what)
 	}
-	if set.Dir != path {
+	if set.Dir != path || !set.plausible() {
 		g.skip(what, "its setup file is of another folder, "+set.Dir)
 		return false, nil
 	}
