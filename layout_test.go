@@ -27,7 +27,7 @@ type rule struct {
 var layout = map[string]rule{
 	".": {},
 	"cmd": {
-		ours:   []string{"cmd/config", "shard", "runner", "runner/gvisor", "runner/host", "smolvm", "report"},
+		ours:   []string{"cmd/config", "shard", "runner", "runner/keeper", "runner/gvisor", "runner/host", "smolvm", "report"},
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},

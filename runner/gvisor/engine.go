@@ -34,8 +34,9 @@ type engine struct {
 
 	mu        sync.Mutex
 	sandboxes map[keeper.ID]*sandbox
-	images    int
-	starting  int64 // bytes of memory that children under way will need
+	images    int             // how many were begun; their numbers are never given twice
+	kept      map[string]bool // the folders of images that are being taken or not released yet
+	starting  int64           // bytes of memory that children under way will need
 }
 
 // sandbox is one running parent or child.
@@ -58,6 +59,7 @@ func newEngine(env keeper.Env) (keeper.Engine, error) {
 		privileges: privilegesOf(!env.User),
 		groups:     supplementary(env.User),
 		sandboxes:  map[keeper.ID]*sandbox{},
+		kept:       map[string]bool{},
 	}, nil
 }
 

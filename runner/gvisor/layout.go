@@ -46,4 +46,7 @@ func (l layout) of(id int, what string) string { return filepath.Join(l.sandbox(
 // sandbox holds everything of one sandbox that goes away with it.
 func (l layout) sandbox(id int) string { return filepath.Join(l.dir, "sandboxes", fmt.Sprint(id)) }
 
-func (l layout) image(n int) string { return filepath.Join(l.dir, "images", fmt.Sprint(n)) }
+func (l layout) image(n int) string { return filepath.Join(l.dir, imagesDir, fmt.Sprint(n)) }
+
+// imagesDir holds the checkpoints, below the keeper's folder.
+const imagesDir = "images"

@@ -173,6 +173,10 @@ func (s *server) request(conn *wire.Conn, f *wire.Frame) {
 		s.hold(conn, l)
 		return
 	}
+	if r.Op == opTidy { // without a lease: who looks for what nobody holds must hold nothing himself
+		s.tidyUp(conn, r.Tidy)
+		return
+	}
 	l, err := s.begin(r.Lease)
 	if err != nil {
 		conn.Reply(nil, err)
@@ -260,10 +264,11 @@ func (s *server) do(ctx context.Context, c call) (any, error) {
 	case opCollect:
 		return s.collect(ctx, c)
 	case opClear:
-		id, err := s.find(ctx, c.Name)
+		id, done, err := s.use(ctx, c.l, c.Name)
 		if err != nil {
 			return nil, err
 		}
+		defer done()
 		return nil, s.engine.Clear(ctx, id, *c.Pick)
 	case opFreeze:
 		return s.freeze(ctx, c.l, *c.Freeze)
@@ -290,8 +295,12 @@ func (s *server) exec(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	defer closeFiles()
-	id, err := s.living(ctx, c.Name)
+	id, done, err := s.use(ctx, c.l, c.Name)
 	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := s.living(id, c.Name); err != nil {
 		return nil, err
 	}
 	if id == Parent {
@@ -312,10 +321,11 @@ func (s *server) collect(ctx context.Context, c call) (any, error) {
 	w := os.NewFile(uintptr(fd), "collect")
 	defer w.Close()
 	defer context.AfterFunc(ctx, func() { w.SetWriteDeadline(time.Unix(1, 0)) })()
-	id, err := s.find(ctx, c.Name)
+	id, done, err := s.use(ctx, c.l, c.Name)
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	skipped, err := s.engine.Collect(ctx, id, *c.Pick, w)
 	return collected{skipped}, err
 }
