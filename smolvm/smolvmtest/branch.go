@@ -221,6 +221,7 @@ func (c *call) childOf(src machine, name string, index int) (machine, error) {
 	child := src
 	child.Name, child.State, child.CreatedAt, child.Parent = name, created, time.Now().Unix(), src.Name
 	child.Process, child.Source, child.Child = process{}, false, ""
+	child.Scope = "" // until it has a sandbox: what is left of a half-made one must not be taken for its source
 	child.Stored = c.args.has("branchable")
 	env, err := environment(c.args.values["env"])
 	if err != nil {
@@ -282,7 +283,7 @@ func (c *call) fork(src, child *machine) error {
 	if err != nil {
 		return err
 	}
-	child.Child = made.Key
+	child.Scope, child.Child = src.Scope, made.Key
 	if src.State == frozen {
 		err = guest{s, *child}.signal(c.ctx, "CONT")
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -144,6 +145,8 @@ type execution struct {
 	mu     sync.Mutex
 	first  sync.Once
 	struck func() // called at the first output
+	died   atomic.Bool
+	dead   chan struct{} // closed when a death that began is complete
 }
 
 var (
@@ -190,7 +193,8 @@ func (c *call) execIn(g guest, env []string, limit time.Duration) (int, error) {
 		ctx, stop = context.WithTimeout(ctx, limit)
 		defer stop()
 	}
-	x := &execution{cancel: cancel, struck: func() { c.atOutput(g, cancel) }}
+	x := &execution{cancel: cancel, dead: make(chan struct{})}
+	x.struck = func() { c.atOutput(g, x) }
 	x.live = c.args.has("interactive") || c.args.has("stream") || c.args.has("tty")
 	out, errs := &output{x: x, cap: c.args.has("stream")}, &output{x: x, cap: c.args.has("stream")}
 	if x.live {
@@ -204,8 +208,12 @@ func (c *call) execIn(g guest, env []string, limit time.Duration) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	defer c.afterStart(g, cancel)()
+	defer c.afterStart(g, x)()
 	exit, err := g.Exec(ctx, g.Child, cmd)
+	if x.died.Load() {
+		<-x.dead
+		err = errDied
+	}
 	finish()
 	return c.ended(g, exit, err, limit, out, errs)
 }
@@ -327,10 +335,10 @@ func (c *call) notRun(g guest, err error) error {
 }
 
 // atOutput is where faults strike that wait for the command to be under way.
-func (c *call) atOutput(g guest, cancel context.CancelCauseFunc) {
+func (c *call) atOutput(g guest, x *execution) {
 	for _, kind := range []string{"die", "vanish"} {
 		if f := c.fault(kind); f != nil && f.value == "" {
-			c.crash(g, kind, cancel)
+			c.crash(g, kind, x)
 		}
 	}
 	if f := c.fault("kill"); f != nil {
@@ -339,10 +347,10 @@ func (c *call) atOutput(g guest, cancel context.CancelCauseFunc) {
 }
 
 // afterStart is where they strike that have a time of their own.
-func (c *call) afterStart(g guest, cancel context.CancelCauseFunc) (stop func()) {
+func (c *call) afterStart(g guest, x *execution) (stop func()) {
 	for _, kind := range []string{"die", "vanish"} {
 		if f := c.fault(kind); f != nil && f.value != "" {
-			t := time.AfterFunc(f.duration(0), func() { c.crash(g, kind, cancel) })
+			t := time.AfterFunc(f.duration(0), func() { c.crash(g, kind, x) })
 			return func() { t.Stop() }
 		}
 	}
@@ -350,7 +358,11 @@ func (c *call) afterStart(g guest, cancel context.CancelCauseFunc) (stop func())
 }
 
 // crash ends the machine in the middle of a command: its process is gone, or it is there and does not answer.
-func (c *call) crash(g guest, kind string, cancel context.CancelCauseFunc) {
+func (c *call) crash(g guest, kind string, x *execution) {
+	if x.died.Swap(true) {
+		return
+	}
+	defer close(x.dead)
 	err := g.signal(c.ctx, "KILL")
 	if kind == "die" {
 		g.Process.kill()
@@ -360,5 +372,5 @@ func (c *call) crash(g guest, kind string, cancel context.CancelCauseFunc) {
 	if err != nil {
 		fmt.Fprintln(c.Err, "smolvmtest:", err)
 	}
-	cancel(errDied)
+	x.cancel(errDied)
 }
