@@ -130,7 +130,7 @@ func (w *world) clean() {
 	}
 }
 
-// processes are those whose arguments name this world's folder.
+// processes are those whose arguments name this world's folder, or that stand in it.
 func (w *world) processes() string {
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -138,7 +138,9 @@ func (w *world) processes() string {
 	}
 	var out []string
 	for _, f := range files {
-		if b, _ := os.ReadFile(f); bytes.Contains(b, []byte(w.dir+"/")) {
+		b, _ := os.ReadFile(f)
+		cwd, _ := os.Readlink(filepath.Join(filepath.Dir(f), "cwd"))
+		if bytes.Contains(b, []byte(w.dir+"/")) || strings.HasPrefix(cwd, w.dir+"/") {
 			out = append(out, strings.ReplaceAll(string(b), "\x00", " "))
 		}
 	}

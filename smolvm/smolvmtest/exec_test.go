@@ -107,7 +107,7 @@ func askEnvironment(w *world) {
 func askTimeout(w *world) {
 	w.machine("m")
 	w.machine("image", "--image", "alpine")
-	r := w.run("machine", "exec", "--name", "m", "--timeout", "300ms", "--", "sh", "-c", "echo out; exec sleep 1000")
+	r := w.run("machine", "exec", "--name", "m", "--timeout", "3s", "--", "sh", "-c", "echo out; exec sleep 1000")
 	w.equal("bare", r, result{"out\n", "", 124})
 	r = w.run("machine", "exec", "--name", "image", "--timeout", "300ms", "--", "sleep", "1000")
 	w.equal("image", r, result{"", "command timed out after 300ms\n", 124})

@@ -15,6 +15,7 @@ func askFaults(w *world) {
 	}{
 		{"start:timeout", "Error: agent operation failed: start machine: agent did not become ready within 30 seconds", []string{"start", "-n", "off"}},
 		{"branch:memory", "Error: vm creation failed: branch needs at least 8192 MiB of effective host headroom for 1 children", []string{"branch", "--from", "m", "-n", "c"}},
+		{"branch:boot", "agent did not become ready within 30 seconds", []string{"branch", "--from", "m", "-n", "c"}},
 		{"exec@m:gap", "the container 'm' is not running", []string{"exec", "--name", "m", "--", "true"}},
 		{"exec:warn=odd;exec:fail=boom: bang", "WARN odd\nError: boom: bang\n", []string{"exec", "--name", "m", "--", "true"}},
 		{"*:fail", "Error: agent operation failed: injected by a test\n", []string{"ls"}},

@@ -233,6 +233,11 @@ func askBatchReady(w *world) {
 	w.refused("machine 'q-1' already exists", "machine", "branch", "--from", "m", "--name-prefix", "q", "--count", "2")
 	w.equal("machines", w.ok("machine", "ls", "-q"), "m\np-0\np-1\nq-1\n")
 	w.refused("invalid machine name", "machine", "branch", "--from", "m", "--name-prefix", "r-")
+	r := w.fault("branch:boot=2").run("machine", "branch", "--from", "m", "--name-prefix", "s", "--count", "3")
+	if r.code != 1 || !strings.Contains(r.err, "; source 'm' continues running with retained checkpoint ") {
+		w.Errorf("%+v", r)
+	}
+	w.equal("all or nothing", w.ok("machine", "ls", "-q"), "m\np-0\np-1\nq-1\n")
 }
 
 func askSerial(w *world) {
