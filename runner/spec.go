@@ -16,7 +16,7 @@ type Spec struct {
 	Show     []string      `json:"show"`     // absolute paths taken back from that list
 	Services []Service     `json:"services"`
 	Setup    []SetupStep   `json:"setup"`
-	Machine  MachineConfig `json:"machine"` // for backends that have one
+	Machine  MachineConfig `json:"machine"`          // for backends that have one
 	Mounts   []Mount       `json:"mounts,omitempty"` // folders of the host besides the worktree; a backend that has none refuses them
 }
 

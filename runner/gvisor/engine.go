@@ -74,6 +74,9 @@ func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, er
 		user:   e.env.User,
 		hidden: hiddenPaths(e.hiding(spec)),
 	}
+	for _, m := range spec.Mounts {
+		e.mounts.targets = append(e.mounts.targets, m.Target)
+	}
 	if err := e.mounts.root(e.env.Exe); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 package gvisor_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -24,10 +25,19 @@ func TestMounts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(ro, "note"), []byte("host"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	there := filepath.Join(base, "there")
+	if err := os.Mkdir(there, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(there, "file"), []byte("file"), 0o644), os.Symlink("file", filepath.Join(there, "link"))); err != nil {
+		t.Fatal(err)
+	}
 	s := p.start(t, runner.Spec{Mounts: []runner.Mount{
 		{Source: rw, Target: "/nowhere/deep/in"}, // comes after the folder it lies in
 		{Source: ro, Target: "/nowhere/deep", ReadOnly: true},
 		{Source: own, Target: own},
+		{Source: own, Target: filepath.Join(there, "a/b")},
+		{Source: own, Target: filepath.Join(there, "c")},
 	}})
 	p.says(t, s, "", "echo parent >/nowhere/deep/in/parent; echo same >"+own+"/same")
 	children := fork(t, s, runner.Private, 2)
@@ -37,11 +47,18 @@ func TestMounts(t *testing.T) {
 			{"(echo x >/nowhere/deep/note) 2>/dev/null || echo refused", "refused"},
 			{"cat /nowhere/deep/in/parent", "parent"},
 			{"cat " + own + "/same", "same"},
+			{"cat " + there + "/a/b/same " + there + "/c/same " + there + "/file " + there + "/link; ls " + there, "same\nsame\nfilefilea\nc\nfile\nlink"},
+			{"ls -d /nowhere/deep /usr/bin/env /etc/passwd /tmp", "/etc/passwd\n/nowhere/deep\n/tmp\n/usr/bin/env"},
 			{"echo child >/nowhere/deep/in/" + c.Slug + "; echo written", "written"},
 		} {
 			if got := p.says(t, s, c.Key, q.line); got != q.want {
 				t.Errorf("%s: %s: got %q, want %q", c.Slug, q.line, got, q.want)
 			}
+		}
+	}
+	for _, path := range []string{"/nowhere", filepath.Join(there, "a"), filepath.Join(there, "c")} {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s was made on the host", path)
 		}
 	}
 	for _, c := range children {

@@ -78,7 +78,7 @@ func (c *call) branchLocked(names []string, batch bool) (int, error) {
 		if err := c.branchOne(from, name, i); err != nil {
 			var errs []error
 			for _, made := range names[:i] {
-				errs = append(errs, c.remove(made, false))
+				errs = append(errs, c.remove(made, false, func(string) {}))
 			}
 			if batch {
 				err = fmt.Errorf("%w; source '%s' continues running with retained checkpoint %s so the fork can be retried safely",
@@ -177,13 +177,17 @@ func (c *call) branchOne(from, name string, index int) error {
 		f.kill()
 	}
 	c.slow()
-	err = c.fork(&src, &child)
+	if f := c.fault("boot"); f != nil && f.or("1") == strconv.Itoa(index+1) {
+		err = errNotReady
+	} else if err = c.fork(&src, &child); err != nil {
+		err = failf("agent operation failed: fork: %w", err)
+	}
 	if err != nil {
 		forget := c.store.change(func(all map[string]machine) error {
 			delete(all, name)
 			return nil
 		})
-		return errors.Join(failf("agent operation failed: fork: %w", err), forget)
+		return errors.Join(err, forget)
 	}
 	fmt.Fprintf(c.Out, "Machine '%s' running (PID: %d)\n", name, child.Process.PID)
 	end := "continues running"
@@ -221,6 +225,7 @@ func (c *call) childOf(src machine, name string, index int) (machine, error) {
 	child := src
 	child.Name, child.State, child.CreatedAt, child.Parent = name, created, time.Now().Unix(), src.Name
 	child.Process, child.Source, child.Child = process{}, false, ""
+	child.Scope = "" // until it has a sandbox: what is left of a half-made one must not be taken for its source
 	child.Stored = c.args.has("branchable")
 	env, err := environment(c.args.values["env"])
 	if err != nil {
@@ -282,7 +287,7 @@ func (c *call) fork(src, child *machine) error {
 	if err != nil {
 		return err
 	}
-	child.Child = made.Key
+	child.Scope, child.Child = src.Scope, made.Key
 	if src.State == frozen {
 		err = guest{s, *child}.signal(c.ctx, "CONT")
 	}
@@ -290,11 +295,14 @@ func (c *call) fork(src, child *machine) error {
 		err = os.MkdirAll(c.store.vm(child.Name), 0o700)
 	}
 	if err == nil {
-		child.Process, err = startProcess()
+		child.Process, err = startProcess(c.store.vm(child.Name))
 	}
 	if err == nil {
 		child.State = running
 		err = c.store.update(child.Name, func(now *machine) { *now = *child })
+	}
+	if err == nil {
+		err = s.Keep(c.ctx, made.Key) // last, so that of a call that is killed no sandbox is left
 	}
 	if err != nil {
 		child.Process.kill()
@@ -304,7 +312,7 @@ func (c *call) fork(src, child *machine) error {
 }
 
 func copySandbox(ctx context.Context, s runner.Session) (runner.Child, error) {
-	source, err := s.(runner.Forker).Freeze(ctx, runner.ForkOptions{Worktree: runner.Live, Lasting: true})
+	source, err := s.(runner.Forker).Freeze(ctx, runner.ForkOptions{Worktree: runner.Live})
 	if err != nil {
 		return runner.Child{}, err
 	}

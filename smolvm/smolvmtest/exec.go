@@ -1,19 +1,14 @@
 package smolvmtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/boxer-ci/boxer/runner"
 )
@@ -135,53 +130,6 @@ func (c *call) slot(m machine, f *fault) (leave func(), err error) {
 	}
 }
 
-// execution is one command on its way.
-type execution struct {
-	live   bool
-	out    *output
-	cancel context.CancelCauseFunc
-	total  int // bytes of both streams
-	mu     sync.Mutex
-	first  sync.Once
-	struck func() // called at the first output
-}
-
-var (
-	errTooMuch = errors.New("command output exceeded")
-	errStream  = errors.New("streaming output exceeded")
-	errDied    = errors.New("the machine died")
-)
-
-// output is where one stream of the command goes.
-type output struct {
-	x    *execution
-	w    io.Writer // nil: kept until the end
-	kept bytes.Buffer
-	cap  bool // --stream: both streams together
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.x.first.Do(o.x.struck)
-	if o.w != nil {
-		if o.cap {
-			o.x.mu.Lock()
-			o.x.total += len(b)
-			over := o.x.total > outputCap
-			o.x.mu.Unlock()
-			if over {
-				o.x.cancel(errStream)
-				return 0, errStream
-			}
-		}
-		return o.w.Write(b)
-	}
-	if o.kept.Len()+len(b) > outputCap {
-		o.x.cancel(errTooMuch)
-		return 0, errTooMuch
-	}
-	return o.kept.Write(b)
-}
-
 func (c *call) execIn(g guest, env []string, limit time.Duration) (int, error) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer cancel(nil)
@@ -190,7 +138,8 @@ func (c *call) execIn(g guest, env []string, limit time.Duration) (int, error) {
 		ctx, stop = context.WithTimeout(ctx, limit)
 		defer stop()
 	}
-	x := &execution{cancel: cancel, struck: func() { c.atOutput(g, cancel) }}
+	x := &execution{cancel: cancel, dead: make(chan struct{})}
+	x.struck = func() { c.atOutput(g, x) }
 	x.live = c.args.has("interactive") || c.args.has("stream") || c.args.has("tty")
 	out, errs := &output{x: x, cap: c.args.has("stream")}, &output{x: x, cap: c.args.has("stream")}
 	if x.live {
@@ -204,8 +153,12 @@ func (c *call) execIn(g guest, env []string, limit time.Duration) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	defer c.afterStart(g, cancel)()
+	defer c.afterStart(g, x)()
 	exit, err := g.Exec(ctx, g.Child, cmd)
+	if x.died.Load() {
+		<-x.dead
+		err = errDied
+	}
 	finish()
 	return c.ended(g, exit, err, limit, out, errs)
 }
@@ -215,72 +168,6 @@ func (c *call) user(g guest) string {
 		return u
 	}
 	return g.User
-}
-
-// connect gives the command its streams. finish waits for the end of its output.
-func (c *call) connect(cmd *runner.Command, out, errs io.Writer, live bool) (finish func(), err error) {
-	if c.args.has("tty") && c.args.has("interactive") && term.IsTerminal(int(c.In.Fd())) {
-		return c.connectTerminal(cmd)
-	}
-	o, outW, err := relay(out)
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdout, cmd.Stderr = outW, outW
-	streams := []*stream{o}
-	if !c.args.has("tty") {
-		e, errW, err := relay(errs)
-		if err != nil {
-			return nil, err
-		}
-		cmd.Stderr = errW
-		streams = append(streams, e)
-	}
-	var in *os.File
-	if c.args.has("interactive") {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return nil, err
-		}
-		cmd.Stdin, in = r, r
-		go func() { // it ends with the process: like smolvm it reads whatever comes
-			io.Copy(w, c.In) //nolint:errcheck // a command that does not read is not at fault
-			w.Close()
-		}()
-	}
-	drain := plainDrain
-	if live {
-		drain = liveDrain
-	}
-	return func() {
-		cmd.Stdout.Close()
-		cmd.Stderr.Close()
-		if in != nil {
-			in.Close()
-		}
-		for _, s := range streams {
-			s.wait(drain)
-		}
-	}, nil
-}
-
-func (c *call) connectTerminal(cmd *runner.Command) (func(), error) {
-	old, err := term.MakeRaw(int(c.In.Fd()))
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.In, c.Out, c.Out
-	return func() { term.Restore(int(c.In.Fd()), old) }, nil //nolint:errcheck // the terminal is gone
-}
-
-// wait gives the output some time to end by itself.
-func (s *stream) wait(limit time.Duration) {
-	select {
-	case <-s.done:
-	case <-time.After(limit):
-		s.r.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // pipes have deadlines
-		<-s.done
-	}
 }
 
 // ended prints what was kept, and turns the command's end into the call's.
@@ -327,10 +214,10 @@ func (c *call) notRun(g guest, err error) error {
 }
 
 // atOutput is where faults strike that wait for the command to be under way.
-func (c *call) atOutput(g guest, cancel context.CancelCauseFunc) {
+func (c *call) atOutput(g guest, x *execution) {
 	for _, kind := range []string{"die", "vanish"} {
 		if f := c.fault(kind); f != nil && f.value == "" {
-			c.crash(g, kind, cancel)
+			c.crash(g, kind, x)
 		}
 	}
 	if f := c.fault("kill"); f != nil {
@@ -339,10 +226,10 @@ func (c *call) atOutput(g guest, cancel context.CancelCauseFunc) {
 }
 
 // afterStart is where they strike that have a time of their own.
-func (c *call) afterStart(g guest, cancel context.CancelCauseFunc) (stop func()) {
+func (c *call) afterStart(g guest, x *execution) (stop func()) {
 	for _, kind := range []string{"die", "vanish"} {
 		if f := c.fault(kind); f != nil && f.value != "" {
-			t := time.AfterFunc(f.duration(0), func() { c.crash(g, kind, cancel) })
+			t := time.AfterFunc(f.duration(0), func() { c.crash(g, kind, x) })
 			return func() { t.Stop() }
 		}
 	}
@@ -350,7 +237,11 @@ func (c *call) afterStart(g guest, cancel context.CancelCauseFunc) (stop func())
 }
 
 // crash ends the machine in the middle of a command: its process is gone, or it is there and does not answer.
-func (c *call) crash(g guest, kind string, cancel context.CancelCauseFunc) {
+func (c *call) crash(g guest, kind string, x *execution) {
+	if x.died.Swap(true) {
+		return
+	}
+	defer close(x.dead)
 	err := g.signal(c.ctx, "KILL")
 	if kind == "die" {
 		g.Process.kill()
@@ -360,5 +251,5 @@ func (c *call) crash(g guest, kind string, cancel context.CancelCauseFunc) {
 	if err != nil {
 		fmt.Fprintln(c.Err, "smolvmtest:", err)
 	}
-	cancel(errDied)
+	x.cancel(errDied)
 }

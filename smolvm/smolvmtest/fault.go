@@ -27,6 +27,7 @@ import (
 //	garbage        prints what is no JSON on stdout and ends with 0
 //	locked[=K]     the first K calls (1) fail with "database is locked"
 //	kill[=SIGNAL]  dies of the signal (9): branch once the child's record is there, exec at the first output, others at once
+//	boot[=K]       of branch: the K-th child (1) does not become ready, so all of the batch are removed
 //	memory         of branch: the refusal for lack of memory
 //	timeout        of start: the machine does not become ready
 //	gap            of exec: the machine's container is not running
@@ -40,7 +41,7 @@ type fault struct {
 }
 
 var faultKinds = []string{
-	"fail", "warn", "hang", "slow", "garbage", "locked", "kill", "memory", "timeout", "gap", "die", "vanish", "slots",
+	"fail", "warn", "hang", "slow", "garbage", "locked", "kill", "boot", "memory", "timeout", "gap", "die", "vanish", "slots",
 }
 
 func parseFaults(text string) ([]fault, error) {

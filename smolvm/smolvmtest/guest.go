@@ -30,13 +30,15 @@ func (c *call) wake(m *machine) (runner.Session, error) {
 	if m.Scope != "" {
 		s, err := c.attach(*m)
 		if err == nil {
-			if err = (guest{s, *m}).empty(c); err != nil {
-				s.Close()
-				return nil, err
+			if err = (guest{s, *m}).empty(c); err == nil {
+				return s, nil
 			}
-			return s, nil
+			err = errors.Join(err, s.Close())
 		}
-		if m.Child != "" {
+		if !gone(err) || m.Child != "" {
+			return nil, err
+		}
+		if err := c.discard(*m); err != nil { // the sandbox itself died: with it the disk is gone
 			return nil, err
 		}
 	}
@@ -54,6 +56,10 @@ func (c *call) wake(m *machine) (runner.Session, error) {
 			spec.Mounts = append(spec.Mounts, runner.Mount{Source: v.Host, Target: v.Guest, ReadOnly: v.Mode == readOnly})
 		}
 	}
+	m.Scope = dir
+	if err := c.store.update(m.Name, func(now *machine) { now.Scope = dir }); err != nil { // before there is something to find
+		return nil, err
+	}
 	s, err := b.Start(c.ctx, scope, spec, nil)
 	if err != nil {
 		return nil, err
@@ -61,7 +67,6 @@ func (c *call) wake(m *machine) (runner.Session, error) {
 	if err := s.Keep(c.ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	m.Scope = dir
 	return s, nil
 }
 
@@ -86,14 +91,19 @@ func (c *call) attach(m machine) (runner.Session, error) {
 // reset leaves of a machine's sandbox only the disk. Where the sandbox is gone there is nothing to do.
 func (c *call) reset(m machine) error {
 	s, err := c.attach(m)
-	if runner.CauseOf(err) == runner.NotRunning {
+	if err == nil {
+		err = errors.Join(guest{s, m}.empty(c), s.Close())
+	}
+	if gone(err) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return guest{s, m}.empty(c)
+	return err
+}
+
+// gone tells of a sandbox that is not there any more.
+func gone(err error) bool {
+	cause := runner.CauseOf(err)
+	return cause == runner.NotRunning || cause == runner.Gone
 }
 
 // discard takes a machine's sandbox away, and its disk with it.
@@ -118,17 +128,29 @@ func (c *call) discard(m machine) error {
 	return errors.Join(s.Remove(c.ctx, m.Child), s.Close())
 }
 
-// everyone runs a command with the number of each process of the sandbox, less its first one, the shell itself, and
-// the program that boxer brings a parent's commands in by.
-const everyone = `for d in /proc/[0-9]*; do
-	p=${d#/proc/}
-	[ "$p" = 1 ] || [ "$p" = $$ ] && continue
-	case $(tr '\0' ' ' <"$d/cmdline" 2>/dev/null) in *' boxer-run '*) continue ;; esac
-	kill -%s "$p" 2>/dev/null
-done`
+// everyone sends a signal to each process of the sandbox, less its first one, the shell itself, the program that boxer
+// brings a parent's commands in by, and those that have ended. For what was started meanwhile it does so once more;
+// when they are to be killed it goes on until nobody is left.
+const everyone = `i=0
+while [ $i -lt $2 ]; do
+	i=$((i+1)) found=
+	for d in /proc/[0-9]*; do
+		p=${d#/proc/}
+		[ "$p" = 1 ] || [ "$p" = $$ ] && continue
+		case $(tr '\0' ' ' <"$d/cmdline" 2>/dev/null) in '' | *' boxer-run ') continue ;; esac
+		kill -$1 "$p" 2>/dev/null && found=$p
+	done
+	[ -z "$found" ] && exit 0
+done
+[ $1 != KILL ]`
 
 func (g guest) signal(ctx context.Context, signal string) error {
-	return g.shell(ctx, fmt.Sprintf(everyone, signal)+"\ntrue")
+	rounds := "2"
+	if signal == "KILL" {
+		rounds = "50"
+	}
+	_, err := g.output(ctx, []string{"/bin/sh", "-c", everyone, "everyone", signal, rounds})
+	return err
 }
 
 // empty ends all processes and removes the files that a machine has in its memory. What is mounted there is not

@@ -34,6 +34,7 @@ func (c *call) start() (int, error) {
 	if err := c.startable(m); err != nil {
 		return 1, err
 	}
+	m.Process.kill() // of one that does not answer
 	m.Source = c.args.has("branchable")
 	if err := c.boot(&m); err != nil {
 		return 1, failf("agent operation failed: start machine: %w", err)
@@ -78,7 +79,7 @@ func (c *call) boot(m *machine) error {
 		return err
 	}
 	defer s.Close()
-	if m.Process, err = startProcess(); err != nil {
+	if m.Process, err = startProcess(c.store.vm(m.Name)); err != nil {
 		return err
 	}
 	m.State = running
@@ -163,10 +164,7 @@ func (c *call) delete() (int, error) {
 			return 0, err
 		}
 	}
-	if err := c.remove(c.machine, c.args.has("cascade")); err != nil {
-		return 1, err
-	}
-	return 0, nil
+	return 0, c.remove(c.machine, c.args.has("cascade"), func(name string) { fmt.Fprintf(c.Out, "Deleted machine: %s\n", name) })
 }
 
 func (c *call) confirm() (bool, error) {
@@ -185,15 +183,15 @@ func (c *call) confirm() (bool, error) {
 	return true, nil
 }
 
-// remove deletes a machine, and with cascade first those that were branched from it.
-func (c *call) remove(name string, cascade bool) error {
+// remove deletes a machine, and with cascade first those that were branched from it. Each is told.
+func (c *call) remove(name string, cascade bool, tell func(string)) error {
 	all, err := c.store.all()
 	if err != nil {
 		return err
 	}
 	if cascade {
 		for _, child := range children(all, name) {
-			if err := c.remove(child, true); err != nil {
+			if err := c.remove(child, true, tell); err != nil {
 				return err
 			}
 		}
@@ -227,7 +225,7 @@ func (c *call) remove(name string, cascade bool) error {
 		return nil
 	})
 	if err == nil {
-		fmt.Fprintf(c.Out, "Deleted machine: %s\n", name)
+		tell(name)
 	}
 	return err
 }

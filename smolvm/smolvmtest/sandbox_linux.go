@@ -23,10 +23,11 @@ func newBackend(dirs runner.Dirs) (backend, error) {
 // lifetime ends the process of a machine that a test forgot.
 const lifetime = "7200"
 
-// startProcess starts what stands for the hypervisor of one boot. It outlives this call.
-func startProcess() (process, error) {
+// startProcess starts what stands for the hypervisor of one boot. It outlives this call. By the folder it stands in, it
+// can be told whose it is.
+func startProcess(dir string) (process, error) {
 	cmd := exec.Command("sleep", lifetime)
-	cmd.Dir = "/"
+	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return process{}, err

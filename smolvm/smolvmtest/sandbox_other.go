@@ -12,7 +12,7 @@ var errLinux = errors.New("the stand-in's machines run on Linux only")
 
 func newBackend(runner.Dirs) (backend, error) { return nil, errLinux }
 
-func startProcess() (process, error) { return process{}, errLinux }
+func startProcess(string) (process, error) { return process{}, errLinux }
 
 func (process) alive() bool { return false }
 
