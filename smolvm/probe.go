@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -39,6 +41,34 @@ func (b *Backend) Probe(ctx context.Context) error {
 		})
 	}
 	return b.tryMachine(ctx, p)
+}
+
+// ProbeOnce is Probe, but what has worked since this machine's boot is not tried again with the same program.
+func (b *Backend) ProbeOnce(ctx context.Context) error {
+	self, err := identify(os.Getpid())
+	if err != nil {
+		return err
+	}
+	path := b.Program
+	if path == "" {
+		if path, err = exec.LookPath(Kind); err != nil {
+			return missing().Because(err)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	proof := fmt.Sprintf("%s %s %d %s\n", self.Boot, path, info.Size(), info.ModTime().UTC())
+	file := filepath.Join(b.dirs.State, "smolvm-works")
+	if text, err := os.ReadFile(file); err == nil && string(text) == proof {
+		return nil
+	}
+	if err := b.Probe(ctx); err != nil {
+		return err
+	}
+	os.WriteFile(file, []byte(proof), 0o600) //nolint:errcheck // then it is tried again
+	return nil
 }
 
 func (b *Backend) tryMachine(ctx context.Context, p program) error {

@@ -208,11 +208,12 @@ func (b *backoff) next(ctx context.Context) bool {
 // machine is one line of machine ls --json. Its branchable tells a stored setting and not this boot's, so it is not
 // read.
 type machine struct {
-	Name   string            `json:"name"`
-	State  string            `json:"state"`
-	PID    *int              `json:"pid"`
-	Parent *string           `json:"parent_machine"`
-	Labels map[string]string `json:"labels"`
+	Name    string            `json:"name"`
+	State   string            `json:"state"`
+	PID     *int              `json:"pid"`
+	Parent  *string           `json:"parent_machine"`
+	Created int64             `json:"created_at"` // Unix seconds
+	Labels  map[string]string `json:"labels"`
 }
 
 // lives tells whether its processes run. An unreachable one may only be busy.

@@ -123,7 +123,7 @@ func (b *Backend) open(ctx context.Context, scope runner.Scope, spec runner.Spec
 	}
 	r := runner.Record{
 		Scope: scope, Backend: Kind, Owner: self, Created: time.Now(),
-		Dir: filepath.Join(b.dirs.Temp, scope.Key+"."+strings.ToLower(rand.Text()[:6])),
+		Dir: filepath.Join(b.dirs.Temp, scope.Key+folderMark+strings.ToLower(rand.Text()[:6])),
 	}
 	s, err := b.session(r)
 	if err != nil {
