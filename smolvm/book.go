@@ -24,6 +24,7 @@ type bookData struct {
 	Phase    phase
 	Preparer string // lease of who prepares it
 	Lasting  bool   // it outlives its leases
+	Made     bool   // its parent was created by whom the book belongs to
 	Closing  bool   // it is being taken down: nothing may be made any more
 	Boot     runner.Process
 	Host     identity // of the parent, which a child must not keep

@@ -293,11 +293,15 @@ func (p program) remove(ctx context.Context, names ...string) error {
 	return errors.Join(errs...)
 }
 
-// removeFamily deletes all machines of a scope: children first, then the parent, and looks whether any is left.
-func (p program) removeFamily(ctx context.Context, key, state string) error {
+// removeFamily deletes all machines of a scope: children first, then the parent, and looks whether any is left. made
+// tells that the book knows of the parent: then it goes even where smolvm cannot list what there is.
+func (p program) removeFamily(ctx context.Context, key, state string, made bool) error {
 	var last error
 	for range 3 {
 		all, err := p.list(ctx)
+		if err != nil && made {
+			return p.remove(ctx, key)
+		}
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/boxer-ci/boxer/runner"
 )
@@ -25,9 +26,10 @@ const Kind = "smolvm"
 
 // Backend starts and finds sandboxes that are microVMs.
 type Backend struct {
-	Program string // the smolvm to start; "" is the one on PATH
-	Exe     string // the binary that becomes the reaper; "" is this one
-	Env     []string
+	Program string        // the smolvm to start; "" is the one on PATH
+	Exe     string        // the binary that becomes the reaper; "" is this one
+	Env     []string      // nil: this process's
+	Limit   time.Duration // how long one call of smolvm may take; 0: as long as its work may
 	dirs    runner.Dirs
 }
 
@@ -39,7 +41,7 @@ func (b *Backend) Kind() string { return Kind }
 
 func (b *Backend) store() runner.Store { return runner.Store{Dir: b.dirs.State} }
 
-func (b *Backend) program() program { return program{path: b.Program, env: b.Env} }
+func (b *Backend) program() program { return program{path: b.Program, env: b.Env, slow: b.Limit} }
 
 // Attach connects to the scope's sandbox. Without one the cause is NotRunning.
 func (b *Backend) Attach(ctx context.Context, scope runner.Scope) (runner.Session, error) {
@@ -112,11 +114,12 @@ func (b *Backend) takeDown(ctx context.Context, r runner.Record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 	defer cancel()
 	k := book{dir: r.Dir}
-	err := k.update(func(k *bookData) error { k.Closing = true; return nil })
+	made := false
+	err := k.update(func(k *bookData) error { k.Closing, made = true, k.Made; return nil })
 	if err != nil && runner.CauseOf(err) != runner.Gone {
 		return err
 	}
-	if err := b.program().removeFamily(ctx, r.Scope.Key, b.stateID()); err != nil {
+	if err := b.program().removeFamily(ctx, r.Scope.Key, b.stateID(), made); err != nil {
 		return err // the record stays, so that the next one finds what is left
 	}
 	if err := os.RemoveAll(r.Dir); err != nil {

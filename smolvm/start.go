@@ -250,19 +250,25 @@ func (s *Session) creation(spec runner.Spec) ([]string, error) {
 // create creates the parent. A machine of the name that is this boxer's, though no record tells of it, is what a crash
 // left; anybody else's is left alone.
 func (s *Session) create(ctx context.Context, args []string) error {
+	made := func(err error) error {
+		if err != nil {
+			return err
+		}
+		return s.book.update(func(k *bookData) error { k.Made = true; return nil })
+	}
 	_, err := s.guests.program.do(ctx, args...)
 	if runner.CauseOf(err) != NameTaken {
-		return err
+		return made(err)
 	}
 	m, ok, findErr := s.guests.program.find(ctx, s.key())
 	if findErr != nil || !ok || !m.is(s.key(), s.backend.stateID()) {
 		return errors.Join(err, findErr)
 	}
-	if err := s.guests.program.removeFamily(ctx, s.key(), s.backend.stateID()); err != nil {
+	if err := s.guests.program.removeFamily(ctx, s.key(), s.backend.stateID(), false); err != nil {
 		return err
 	}
 	_, err = s.guests.program.do(ctx, args...)
-	return err
+	return made(err)
 }
 
 // powerOn starts the parent as a branch source and notes which boot of it is one.
