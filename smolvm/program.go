@@ -160,8 +160,10 @@ func verbOf(args []string) string {
 
 // short leaves out what a message need not repeat.
 func short(args []string) []string {
-	if i := slices.Index(args, "--"); i > 0 {
-		args = args[:i]
+	for _, from := range []string{"--", "--label"} {
+		if i := slices.Index(args, from); i > 0 {
+			args = args[:i]
+		}
 	}
 	return args[:min(len(args), 6)]
 }
