@@ -435,7 +435,7 @@ func (r execution) refusal(end string) error {
 	name := r.c.Args[0]
 	switch end {
 	case "missing":
-		return &runner.Error{Reason: fmt.Sprintf("there is no program %q in the sandbox", name), Cause: runner.CommandNotFound, Fix: "boxer run -c 'echo $PATH'"}
+		return &runner.Error{Reason: fmt.Sprintf("the program %q was not found in the sandbox", name), Cause: runner.CommandNotFound, Fix: "boxer run -c 'echo $PATH'"}
 	case "plain":
 		return &runner.Error{Reason: fmt.Sprintf("%q is there in the sandbox and cannot be executed", name), Cause: runner.CommandNotExecutable, Fix: "chmod +x " + name}
 	case "folder":

@@ -76,8 +76,8 @@ func (s *Session) Freeze(ctx context.Context, o runner.ForkOptions) (runner.Sour
 func (s *Session) fits(ctx context.Context, k *bookData, o runner.ForkOptions) error {
 	if o.Worktree == runner.Private && k.Spec.Worktree != runner.Private {
 		return (&runner.Error{
-			Reason: "this sandbox has the real worktree, and on smolvm its children have what it has: none can have a copy of its own",
-			Cause:  LiveWorktree, Fix: "boxer down # then boxer shard again, or with --worktree shared beside it",
+			Reason: "this sandbox has the real worktree, and on smolvm its children have what it has: none can have a copy of its own, unless shard starts the sandbox (or is told --worktree shared)",
+			Cause:  LiveWorktree, Fix: "boxer down",
 		}).At(s.record.Scope)
 	}
 	ok, err := s.branchable(ctx)

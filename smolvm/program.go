@@ -304,6 +304,9 @@ func (p program) removeFamily(ctx context.Context, key, state string, made bool)
 		if err != nil && made {
 			return p.remove(ctx, key)
 		}
+		if runner.CauseOf(err) == runner.BackendUnavailable {
+			return nil // without the program nothing was made
+		}
 		if err != nil {
 			return err
 		}

@@ -190,6 +190,9 @@ func (s *Session) Exec(ctx context.Context, name string, c runner.Command) (runn
 	if err != nil {
 		return runner.Exit{}, err
 	}
+	if err := s.reaper.start(s); err != nil { // it ends the command, should this process die
+		return runner.Exit{}, err
+	}
 	return s.exec(ctx, machine, name, c)
 }
 
@@ -206,17 +209,19 @@ func (s *Session) exec(ctx context.Context, machine, name string, c runner.Comma
 	if readErr != nil || k.Closing {
 		return exit, s.at(gone("the sandbox was taken down while the command ran").Because(errNoBook))
 	}
-	if runner.CauseOf(err) == runner.Gone {
-		fix := "boxer down"
-		if machine != s.key() {
-			fix = "boxer fork rm " + name
-			if index, _ := s.record.Scope.ChildIndex(name); k.Children[index] == nil || k.Children[index].Remover.PID != 0 {
-				return exit, s.at(gone("the child was removed while the command ran"))
-			}
+	if cause := runner.CauseOf(err); cause != runner.Gone && cause != runner.BackendFailed {
+		return exit, s.at(err)
+	}
+	fix := "boxer down"
+	if index, isChild := s.record.Scope.ChildIndex(name); isChild {
+		fix = "boxer fork rm " + name
+		if c := k.Children[index]; c == nil || c.Remover.PID != 0 {
+			return exit, s.at(gone("the child was removed while the command ran"))
 		}
-		if m, ok, findErr := s.guests.program.find(context.WithoutCancel(ctx), machine); findErr == nil && (!ok || !m.lives()) {
-			return exit, runner.Died(fix).At(s.record.Scope).Because(err)
-		}
+	}
+	m, ok, findErr := s.guests.program.find(context.WithoutCancel(ctx), machine)
+	if findErr == nil && (!ok || !m.lives()) {
+		return exit, runner.Died(fix).At(s.record.Scope)
 	}
 	return exit, s.at(err)
 }

@@ -181,6 +181,9 @@ func (s *Session) bring(ctx context.Context, spec runner.Spec, progress func(run
 
 // boot creates the machine, starts it as a branch source and waits until it runs commands.
 func (s *Session) boot(ctx context.Context, spec runner.Spec) error {
+	if err := s.guests.program.versionFits(ctx); err != nil {
+		return err
+	}
 	args, err := s.creation(spec)
 	if err != nil {
 		return err
