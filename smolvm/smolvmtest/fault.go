@@ -21,6 +21,7 @@ import (
 // branch's source; with TIMES only so many calls of all processes that share the state are hit. Kinds:
 //
 //	fail[=TEXT]    ends at once with "Error: TEXT" and 1
+//	after[=TEXT]   the same, but only when all has been done
 //	warn[=TEXT]    prints "WARN TEXT" on stderr first and goes on
 //	hang           does nothing for ever
 //	slow[=D]       takes D more (200ms): branch, start, stop and delete with the machine's lock held
@@ -41,7 +42,7 @@ type fault struct {
 }
 
 var faultKinds = []string{
-	"fail", "warn", "hang", "slow", "garbage", "locked", "kill", "boot", "memory", "timeout", "gap", "die", "vanish", "slots",
+	"fail", "after", "warn", "hang", "slow", "garbage", "locked", "kill", "boot", "memory", "timeout", "gap", "die", "vanish", "slots",
 }
 
 func parseFaults(text string) ([]fault, error) {

@@ -5,6 +5,7 @@ package smolvmtest_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -38,6 +39,38 @@ func askStart(w *world) {
 	w.ok("machine", "create", "--name", "p2", "-p", "8080")
 	w.ok("machine", "start", "--name", "p1")
 	w.refused("host port 8080 is already in use by running machine 'p1'", "machine", "start", "--name", "p2")
+}
+
+// askDeep has the state where Go's tests have their folders: in /tmp, which a machine empties when it stops, and at a
+// path that is too long for a socket.
+func askDeep(w *world) {
+	tree, err := os.MkdirTemp("/tmp", "sm-"+strings.Repeat("deep-", 20))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer os.RemoveAll(tree)
+	before, err := filepath.Glob("/tmp/smolvmtest-*")
+	if err != nil {
+		w.Fatal(err)
+	}
+	w = w.with("SMOLVM_DATA_DIR=" + filepath.Join(tree, "data"))
+	w.dir = tree
+	mount := w.folder("mount")
+	w.machine("m", "-v", mount+":"+mount)
+	w.sh("m", "echo x >/var/tmp/f; echo x >"+mount+"/f; echo x >/tmp/f")
+	w.branch("m", "c")
+	w.ok("machine", "stop", "--name", "m")
+	w.ok("machine", "start", "--name", "m")
+	for _, name := range []string{"m", "c"} {
+		w.equal("disk and mount of "+name, w.sh(name, "cat /var/tmp/f "+mount+"/f"), "x\nx")
+	}
+	w.equal("/tmp", w.sh("m", "ls /tmp/f 2>/dev/null || echo none"), "none")
+	w.ok("machine", "delete", "--name", "m", "--cascade")
+	w.equal("processes", w.processes(), "")
+	after, err := filepath.Glob("/tmp/smolvmtest-*")
+	if err != nil || len(after) > len(before) {
+		w.Errorf("left: %v, %v", after, err)
+	}
 }
 
 func askWorkload(w *world) {

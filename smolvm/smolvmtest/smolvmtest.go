@@ -102,7 +102,11 @@ func (c *call) run(cmd *command) (int, error) {
 	if over, err := c.strike(); over || err != nil {
 		return 0, err
 	}
-	return cmd.run(c)
+	code, err := cmd.run(c)
+	if f := c.fault("after"); f != nil && err == nil {
+		return 1, failf("%s", f.or("agent operation failed: injected by a test"))
+	}
+	return code, err
 }
 
 // machineOf finds the name of the machine that the call is about, for those commands that take it from the environment
