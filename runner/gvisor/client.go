@@ -104,6 +104,14 @@ func (cl *client) signalGroup(sig syscall.Signal, pid int32) error {
 	return cl.c.SignalProcessGroup(sig, pid)
 }
 
+// pause stops every task of the sandbox where it stands, resume lets them go on. They are the sandbox's own methods and
+// not the container's, which would write the state down where runsc reads it.
+func (cl *client) pause() error  { return cl.c.Sandbox.Pause(cl.c.ID) }
+func (cl *client) resume() error { return cl.c.Sandbox.Resume(cl.c.ID) }
+
+// tarUpper writes what the sandbox changed of its root file system to f.
+func (cl *client) tarUpper(f *os.File) error { return cl.c.TarRootfsUpperLayer(f) }
+
 // pids are the processes of the sandbox in the keeper's PID namespace.
 func (cl *client) pids() []int {
 	return []int{cl.c.SandboxPid(), cl.c.GoferPid.Load()}

@@ -43,6 +43,8 @@ func (e *engine) Freeze(ctx context.Context, w runner.Worktree) (keeper.Image, e
 	if err := os.MkdirAll(img.dir, 0o700); err != nil {
 		return nil, err
 	}
+	e.still.Lock()
+	defer e.still.Unlock()
 	if err := e.runsc.run(ctx, "checkpoint", "-leave-running", "-image-path", img.dir, parent.name); err != nil {
 		os.RemoveAll(img.dir) //nolint:errcheck // the first error is the one to tell
 		return nil, fmt.Errorf("checkpoint the sandbox: %w", err)
@@ -79,6 +81,7 @@ func (e *engine) fork(ctx context.Context, img image, id keeper.ID, child runner
 	if err != nil {
 		return err
 	}
+	e.seed(b)
 	s := &sandbox{id: id, source: source, private: img.worktree == runner.Private, name: containerID(int(id))}
 	if err := e.launch(ctx, s, b, "restore", "-image-path", img.dir); err != nil {
 		return fmt.Errorf("restore %s: %w", child.Slug, err)

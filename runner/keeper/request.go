@@ -22,7 +22,8 @@ type request struct {
 	Command *command
 	Pick    *runner.Pick
 	Freeze  *runner.ForkOptions
-	Usage   bool // list: with memory and disk
+	Usage   bool  // list: with memory and disk
+	Packed  int64 // prepare: length of the pack's stream to start from, which comes as a file; 0 is none
 }
 
 const (
@@ -39,6 +40,7 @@ const (
 	opList    = "list"    // Usage
 	opRemove  = "remove"  // Names
 	opKeep    = "keep"    // Names
+	opPack    = "pack"    // one file to write to
 )
 
 // command is runner.Command under way; its files come beside it.
