@@ -102,7 +102,7 @@ func (p packRef) open(d deps) (*pack.Pack, error) {
 			}
 			return nil, shelf.Unknown(p.Name)
 		}
-		return nil, &runner.Error{Reason: "there is no file " + p.File, Cause: runner.UnknownPack, Fix: "boxer pack save --file " + p.File}
+		return nil, &runner.Error{Reason: "there is no file " + p.File, Cause: runner.UnknownPack, Fix: "boxer up && boxer pack save --file " + p.File}
 	}
 	if err != nil {
 		return nil, p.at(err)
