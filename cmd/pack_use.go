@@ -133,7 +133,7 @@ func (o packUseOptions) startFrom(ctx context.Context, p *pack.Pack, spec runner
 	defer content.Close()
 	session, err := unpacker.StartPacked(ctx, o.scoped.scope, spec, runner.PackStream{From: content, Size: p.Body.Unpacked}, o.step)
 	switch runner.CauseOf(err) {
-	case runner.PackDamaged, runner.PackUnsafe:
+	case runner.PackDamaged, runner.PackUnsafe, runner.PackUnfit:
 		err = o.at(err)
 	}
 	return session, err

@@ -84,7 +84,7 @@ func (b border) fits(e pack.Entry) error {
 		e.Part == pack.Worktree && !e.Folder() && !e.Deleted() && slices.ContainsFunc(b.hidden, above):
 		return &runner.Error{
 			Reason: fmt.Sprintf("the pack changes %s, which this host needs as it is", place), Cause: runner.PackUnfit,
-			Scope: b.worktree, Fix: "boxer up",
+			Fix: "boxer up",
 		}
 	}
 	return nil
