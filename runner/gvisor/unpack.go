@@ -136,6 +136,7 @@ func (u unpacker) toSeed(e pack.Entry, content io.Reader) error {
 	switch e.Typeflag {
 	case tar.TypeDir:
 		h.Name += "/"
+		u.ownerHere(h, u.place(e))
 	case tar.TypeReg:
 		h.Size = e.Size
 	case tar.TypeSymlink:
@@ -149,6 +150,21 @@ func (u unpacker) toSeed(e pack.Entry, content io.Reader) error {
 	_, err := io.CopyN(u.seed, content, h.Size)
 	return err
 }
+
+// ownerHere gives a folder that this host has too the owner that it has here. Those that are not the caller's show as
+// nobody's to an ordinary user and as root's to root: a pack that went from one to the other would turn them over.
+func (u unpacker) ownerHere(h *tar.Header, place string) {
+	if h.Uid != nobody && (h.Uid != 0 || !u.user) {
+		return
+	}
+	var st unix.Stat_t
+	if unix.Lstat(place, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		h.Uid, h.Gid = int(st.Uid), int(st.Gid)
+	}
+}
+
+// nobody is what the kernel shows for owners that a user namespace does not know.
+const nobody = 65534
 
 // toWorktree makes the entry below the upper folder. All folders it lies in were made here before, so that no link
 // can stand between; os.Root makes sure of it.
