@@ -146,7 +146,8 @@ func (o packSaveOptions) create() (*pack.Writer, error) {
 
 // unwritten says where the pack could not be written to.
 func (o packSaveOptions) unwritten(err error) error {
-	p, isPath := errors.AsType[*fs.PathError](err)
+	_, isPath := errors.AsType[*fs.PathError](err)
+	_, isLink := errors.AsType[*os.LinkError](err)
 	_, known := errors.AsType[*runner.Error](err)
 	switch {
 	case known:
@@ -156,10 +157,10 @@ func (o packSaveOptions) unwritten(err error) error {
 			Reason: "the disk of " + filepath.Dir(o.path) + " is full, and nothing was saved", Cause: runner.NoSpace,
 			Fix: "boxer pack save " + o.Name + " --file /a/larger/disk/" + o.Name + ".tar.zst",
 		}).Because(err)
-	case isPath:
+	case isPath, isLink:
 		return (&runner.Error{
-			Reason: "the pack cannot be written to " + o.path, Cause: "NOT_WRITABLE", Fix: "ls -ld " + filepath.Dir(p.Path),
-		}).Because(p.Err)
+			Reason: "the pack cannot be written to " + o.path, Cause: "NOT_WRITABLE", Fix: "ls -ld " + filepath.Dir(o.path) + " " + o.path,
+		}).Because(errors.New(plain(err)))
 	}
 	return err
 }
