@@ -170,7 +170,7 @@ func (o packSaveOptions) manifest(p runner.Packed) pack.Manifest {
 	kind, _ := o.recordedKind(o.scoped.scope)
 	m := pack.Manifest{
 		Name: o.Name, Created: o.now().UTC(), Boxer: v.Version, OS: runtime.GOOS, Arch: runtime.GOARCH, System: systemName(),
-		Backend: kind, Of: filepath.Base(o.scoped.scope.Worktree), Config: pack.ConfigOf(p.Spec, o.scoped.scope.Worktree),
+		LastPID: p.LastPID, Backend: kind, Of: filepath.Base(o.scoped.scope.Worktree), Config: pack.ConfigOf(p.Spec, o.scoped.scope.Worktree),
 		Root: p.Root, Worktree: p.Worktree,
 	}
 	if kind == "gvisor" {

@@ -131,7 +131,7 @@ func (o packUseOptions) startFrom(ctx context.Context, p *pack.Pack, spec runner
 		return nil, o.at(err)
 	}
 	defer content.Close()
-	session, err := unpacker.StartPacked(ctx, o.scoped.scope, spec, runner.PackStream{From: content, Size: p.Body.Unpacked}, o.step)
+	session, err := unpacker.StartPacked(ctx, o.scoped.scope, spec, runner.PackStream{From: content, Size: p.Body.Unpacked, LastPID: p.LastPID}, o.step)
 	switch runner.CauseOf(err) {
 	case runner.PackDamaged, runner.PackUnsafe, runner.PackUnfit:
 		err = o.at(err)

@@ -24,6 +24,7 @@ type Packed struct {
 	Spec     Spec       // what the sandbox was started from, less its environment
 	Root     PackCount  // of the root file system
 	Worktree *PackCount // of a private worktree; nil where the sandbox has the live one
+	LastPID  int        // the highest number of a process or thread in the sandbox, 0 if it is not known
 	LeftOut  []string   // absolute places whose files are no business of another host, sorted
 }
 
@@ -33,8 +34,9 @@ type PackCount struct {
 	Bytes   int64 `json:"bytes"`   // of the files' contents
 }
 
-// PackStream is a tar stream as Pack wrote it, and its length in bytes.
+// PackStream is a tar stream as Pack wrote it.
 type PackStream struct {
-	From io.Reader
-	Size int64
+	From    io.Reader
+	Size    int64 // in bytes
+	LastPID int   // as in Packed: the new sandbox's services get higher ones
 }

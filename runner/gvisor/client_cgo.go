@@ -31,4 +31,5 @@ func (*client) signalGroup(syscall.Signal, int32) error     { return linked() }
 func (*client) pause() error                                { return linked() }
 func (*client) resume() error                               { return linked() }
 func (*client) tarUpper(*os.File) error                     { return linked() }
+func (*client) lastPID() (int, error)                       { return 0, linked() }
 func (*client) pids() []int                                 { return nil }

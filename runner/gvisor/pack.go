@@ -72,6 +72,9 @@ func (e *engine) putAside(ctx context.Context, parent *sandbox, to io.Writer) (p
 			}).Because(e))
 		}
 	}()
+	if p.lastPID, err = parent.client.lastPID(); err != nil {
+		return p, fmt.Errorf("list the sandbox's processes: %w", err)
+	}
 	err = p.rootOf(ctx, parent)
 	if err == nil && parent.private {
 		err = p.worktreeOf(ctx, e.mounts.upper(int(keeper.Parent)))
@@ -88,12 +91,13 @@ type packer struct {
 	w        *tar.Writer
 	root     runner.PackCount
 	worktree *runner.PackCount
+	lastPID  int
 	secrets  map[string]bool // hidden places that files were left in
 	seen     map[string]bool // names that went in: a link to any other would lead nowhere
 }
 
 func (p *packer) packed() runner.Packed {
-	out := runner.Packed{Root: p.root, Worktree: p.worktree, LeftOut: []string{}}
+	out := runner.Packed{Root: p.root, Worktree: p.worktree, LastPID: p.lastPID, LeftOut: []string{}}
 	for s := range p.secrets {
 		out.LeftOut = append(out.LeftOut, s)
 	}

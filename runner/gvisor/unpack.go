@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/runner/gvisor/guest"
 	"github.com/boxer-ci/boxer/runner/keeper"
 	"github.com/boxer-ci/boxer/runner/pack"
 )
@@ -37,10 +38,24 @@ func (e *engine) BootPacked(ctx context.Context, spec runner.Spec, from runner.P
 		}
 		return e.noSpace(e.unpack(from.From))
 	})
-	if err != nil {
-		return m, err
+	if err == nil {
+		err = os.Truncate(e.mounts.seed(), 0) // gVisor has read it. Every fork names it, so it stays
 	}
-	return m, os.Truncate(e.mounts.seed(), 0) // gVisor has read it. Every fork names it, so it stays
+	if err == nil {
+		err = e.passPIDs(ctx, from.LastPID)
+	}
+	return m, err
+}
+
+// passPIDs sees that no process gets a number that one had in the packed sandbox: a server whose lock file names a
+// number that lives takes itself for running already.
+func (e *engine) passPIDs(ctx context.Context, last int) error {
+	parent, err := e.get(keeper.Parent)
+	if err != nil {
+		return err
+	}
+	var res guest.PassResult
+	return e.call(ctx, parent, guest.Pass(e.mounts.guest()), nil, e.privileges.commands, guest.PassRequest{Last: last}, &res)
 }
 
 // seed tells gVisor of the pack. At a restore it reads nothing from there, but asks for the same annotation.

@@ -102,7 +102,7 @@ func (s *Session) preparePacked(ctx context.Context, spec runner.Spec, from runn
 		copied <- errors.Join(err, w.Close())
 	}()
 	a := s.preparation(spec, progress)
-	a.files, a.Packed = []*os.File{r}, from.Size
+	a.files, a.Packed, a.LastPID = []*os.File{r}, from.Size, from.LastPID
 	err = s.call(ctx, a, nil)
 	r.Close() // what the keeper did not want is not waited for
 	if copyErr := <-copied; copyErr != nil && !errors.Is(copyErr, syscall.EPIPE) && ctx.Err() == nil {
@@ -123,7 +123,7 @@ func (s *server) bootPacked(ctx context.Context, c call, tell func(runner.Step))
 		return s.unsupported("cannot start a sandbox from a pack")
 	}
 	start := time.Now()
-	m, err := packer.BootPacked(ctx, *c.Spec, runner.PackStream{From: r, Size: c.Packed})
+	m, err := packer.BootPacked(ctx, *c.Spec, runner.PackStream{From: r, Size: c.Packed, LastPID: c.LastPID})
 	tell(runner.Step{Kind: "boot", Took: time.Since(start), Err: err})
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ type request struct {
 	Freeze  *runner.ForkOptions
 	Usage   bool  // list: with memory and disk
 	Packed  int64 // prepare: length of the pack's stream to start from, which comes as a file; 0 is none
+	LastPID int   // beside Packed
 }
 
 const (

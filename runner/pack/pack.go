@@ -45,7 +45,8 @@ type Manifest struct {
 	Arch    string    `json:"arch"`
 	System  string    `json:"system"` // the host's distribution, "debian 12"; "" is unknown
 	Backend string    `json:"backend"`
-	Of      string    `json:"of"` // name of the worktree's folder
+	Of      string    `json:"of"`       // name of the worktree's folder
+	LastPID int       `json:"last_pid"` // no process of a sandbox started from it may be taken for one of those it was made from
 	Config  Config    `json:"config"`
 
 	Root     runner.PackCount  `json:"root"`

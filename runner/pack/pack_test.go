@@ -135,8 +135,8 @@ func TestAnyTarReadsIt(t *testing.T) {
 	}
 }
 
-// A change anywhere and a cut anywhere are seen before anything of the content is used. In the head of the manifest's
-// frame a bit may change that says nothing about the content: then what is read is the same.
+// A change anywhere and a cut anywhere are seen before anything of the content is used. In the manifest
+// a bit may change that the decompressor does not look at: then what is read is the same.
 func TestDamageIsSeen(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -175,7 +175,7 @@ func TestDamageIsSeen(t *testing.T) {
 		b[at] ^= 1
 		switch cause := try(b); {
 		case cause == runner.PackDamaged, cause == runner.NotAPack:
-		case cause == "SAME" && at < 16:
+		case cause == "SAME" && at < manifest:
 		default:
 			t.Fatalf("a changed bit in byte %d: %q", at, cause)
 		}

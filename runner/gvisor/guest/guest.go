@@ -25,14 +25,16 @@ const (
 	runName   = "boxer-run"   // Request on fd 3, Result on fd 4
 	asName    = "boxer-as"    // Request on fd 3; Result on fd 4 if the command could not be executed, else nothing
 	renewName = "boxer-renew" // Identity on fd 3, Result on fd 4
+	passName  = "boxer-pass"  // PassRequest on fd 3, PassResult on fd 4
 	filesName = "boxer-files" // FilesRequest on fd 3, the tar stream on stdout, FilesResult on fd 4
 )
 
-// Init, Run, As, Renew and Files are the argument lists of the programs, path being where the binary lies.
+// Init, Run, As, Renew, Pass and Files are the argument lists of the programs, path being where the binary lies.
 func Init(path string) []string  { return []string{path, initName} }
 func Run(path string) []string   { return []string{path, runName} }
 func As(path string) []string    { return []string{path, asName} }
 func Renew(path string) []string { return []string{path, renewName} }
+func Pass(path string) []string  { return []string{path, passName} }
 func Files(path string) []string { return []string{path, filesName} }
 
 // Main runs the program that args[1] names. handled is false where it names none.
@@ -49,6 +51,8 @@ func Main(args []string) (code int, handled bool) {
 		return become(), true
 	case renewName:
 		return helper(renew), true
+	case passName:
+		return helper(pass), true
 	case filesName:
 		return helper(collect), true
 	}
