@@ -27,14 +27,15 @@ type rule struct {
 var layout = map[string]rule{
 	".": {},
 	"cmd": {
-		ours:   []string{"cmd/config", "shard", "runner", "runner/gvisor", "runner/host", "smolvm", "report"},
+		ours:   []string{"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm", "report"},
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},
-	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
-	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
-	"shard":      {ours: []string{"runner", "report"}, theirs: []string{"golang.org/x/sync/errgroup"}},
-	"runner":     {},
+	"cmd/boxer":   {ours: []string{"cmd", "runner/gvisor", "runner/host"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
+	"cmd/config":  {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
+	"shard":       {ours: []string{"runner", "report"}, theirs: []string{"golang.org/x/sync/errgroup"}},
+	"runner":      {},
+	"runner/pack": {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
 	"runner/files": {
 		ours: []string{"runner"}, theirs: []string{"golang.org/x/sys", "github.com/bmatcuk/doublestar/v4"},
 	},
@@ -42,7 +43,7 @@ var layout = map[string]rule{
 		ours: []string{"runner", "runner/keeper/...", "runner/files"}, theirs: []string{"golang.org/x/sys"},
 	},
 	"runner/gvisor": {
-		ours:   []string{"runner", "runner/gvisor/...", "runner/keeper/...", "runner/files"},
+		ours:   []string{"runner", "runner/gvisor/...", "runner/keeper/...", "runner/files", "runner/pack"},
 		theirs: []string{"golang.org/x/sys", "gvisor.dev/gvisor", "github.com/opencontainers/runtime-spec"},
 	},
 	"runner/host":        {ours: []string{"runner", "runner/host/...", "runner/keeper/...", "runner/files"}, theirs: []string{"golang.org/x/sys"}},
