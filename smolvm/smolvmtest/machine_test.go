@@ -273,37 +273,39 @@ func askBatchReady(w *world) {
 	w.equal("all or nothing", w.ok("machine", "ls", "-q"), "m\np-0\np-1\nq-1\n")
 }
 
+// askSerial holds a branch up, with its source's lock, until a file is there.
 func askSerial(w *world) {
 	w.machine("m")
 	w.machine("other")
-	slow := w.fault("branch@m:slow=1s")
-	first := slow.background("machine", "branch", "--from", "m", "--name", "c1")
+	gate := w.path("gate")
+	first := w.fault("branch:slow="+gate).background("machine", "branch", "--from", "m", "--name", "c1")
 	w.eventually("the first one has the lock", func() bool { return len(w.list()) == 3 })
-	second := slow.background("machine", "branch", "--from", "m", "--name", "c2")
-	stop := w.background("machine", "status", "--name", "m")
-	w.equal("status meanwhile", (<-stop).code, 0)
+	second := w.background("machine", "branch", "--from", "m", "--name", "c2")
+	w.eventually("the second one began", func() bool { return w.logged("--name", "c2") != nil })
 	w.equal("exec meanwhile", w.sh("m", "echo works"), "works")
-	slow.branch("other", "o1") // another source's lock
+	w.ok("machine", "status", "--name", "m")
+	w.branch("other", "o1") // has another lock
 	w.is("c1", "created")
+	w.equal("machines", w.ok("machine", "ls", "-q"), "c1\nm\no1\nother\n")
+	w.write(gate, "")
 	w.equal("first", (<-first).code, 0)
 	w.equal("second", (<-second).code, 0)
-	c1, c2, o1 := w.call("--name", "c1"), w.call("--name", "c2"), w.call("--name", "o1")
-	if !c2.Begin.Before(c1.End) {
-		w.Error("the second one did not have to wait")
+	if c1, c2 := w.call("--name", "c1"), w.call("--name", "c2"); !c2.Begin.Before(c1.End) || !c2.End.After(c1.End) {
+		w.Errorf("first %+v, second %+v", c1, c2)
 	}
-	if c2.End.Sub(c1.End) < time.Second {
-		w.Errorf("the second one ended %s after the first", c2.End.Sub(c1.End))
-	}
-	if !o1.End.Before(c1.End) {
-		w.Error("a branch of another source waited")
-	}
-	third := slow.background("machine", "branch", "--from", "m", "--name", "c3")
+	gate = w.path("gate2")
+	third := w.fault("branch:slow="+gate).background("machine", "branch", "--from", "m", "--name", "c3")
 	w.eventually("it has the lock", func() bool { return len(w.list()) == 6 })
-	w.ok("machine", "stop", "--name", "m")
-	if c3 := w.call("--name", "c3"); c3.End.IsZero() {
-		w.Error("stop did not wait for the branch")
-	}
+	stop := w.background("machine", "stop", "--name", "m")
+	remove := w.background("machine", "delete", "--name", "other", "--cascade")
+	w.equal("delete of another source", (<-remove).code, 0)
+	w.eventually("stop began", func() bool { return w.logged("stop", "--name", "m") != nil })
+	w.is("m", "running")
+	w.write(gate, "")
 	w.equal("third", (<-third).code, 0)
+	w.equal("stop", (<-stop).code, 0)
+	w.is("c3", "running")
+	w.is("m", "stopped")
 }
 
 func askFrozen(w *world) {
