@@ -248,12 +248,22 @@ func askBatchWaits(w *world) {
 	s.refused("connect control socket", "machine", "branch", "--from", "none", "--name-prefix", "p")
 	w.equal("machines", w.ok("machine", "ls", "-q"), "m\n")
 	end := w.background("machine", "branch", "--from", "m", "--name-prefix", "p", "--ready-timeout", "2s")
-	w.eventually("it began", func() bool { return w.logged("2s") != nil })
+	w.eventually("it has the lock", func() bool { return w.held("m") })
 	w.ok("machine", "stop", "--name", "m") // hangs as long as that
 	if b := w.call("2s"); b.End.IsZero() || b.End.Sub(b.Begin) < 2*time.Second {
 		w.Errorf("the batch did not wait, or stop did not wait for it: %+v", b)
 	}
 	w.equal("code", (<-end).code, 1)
+}
+
+// held tells whether a call holds the machine's lock.
+func (w *world) held(name string) bool {
+	f, err := os.Open(w.path("d", "vms", "."+name+".fork-operation.lock"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer f.Close()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
 }
 
 func askBatchReady(w *world) {
