@@ -274,8 +274,9 @@ func (e *engine) roomForPack(size int64) error {
 	if need, free := 2*size+checkpointReserve, int64(fs.Bavail)*fs.Bsize; need > free || need < size {
 		return refuse("in "+e.env.Dir, need, free, runner.NoSpace, "BOXER_TMP=/a/larger/disk boxer pack use ...")
 	}
-	if free, err := availableMemory(); err == nil && size+checkpointReserve > free {
-		return refuse("of memory", size+checkpointReserve, free, runner.NoMemory, "boxer up")
+	need := size*5/2 + checkpointReserve // measured: gVisor's buffers double as they grow
+	if free, err := availableMemory(); err == nil && need > free {
+		return refuse("of memory", need, free, runner.NoMemory, "boxer ls --resources")
 	}
 	return nil
 }
