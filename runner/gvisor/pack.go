@@ -34,6 +34,9 @@ func (e *engine) Pack(ctx context.Context, w io.Writer) (runner.Packed, error) {
 	if parent.private && !e.kernelOverlay {
 		return runner.Packed{}, e.noOverlay("what a sandbox wrote into its own copy of the worktree cannot be packed")
 	}
+	if err := e.memoryToPack(); err != nil {
+		return runner.Packed{}, err
+	}
 	aside, err := os.CreateTemp(e.env.Dir, "pack-")
 	if err != nil {
 		return runner.Packed{}, err
@@ -278,6 +281,21 @@ func overlayMarks(dir string, h *tar.Header) error {
 				Reason: "the kernel only noted that " + h.Name + " was renamed (redirect_dir), and a pack cannot carry that",
 				Cause:  runner.Unsupported, Fix: "boxer shard --worktree shared",
 			}
+		}
+	}
+	return nil
+}
+
+// memoryToPack refuses where gVisor could run out of memory: it reads each file whole, and dies if that fails.
+func (e *engine) memoryToPack() error {
+	cost, err := e.Usage(keeper.Parent)
+	if err != nil {
+		return err
+	}
+	if free := runner.FreeMemory("/"); free > 0 && cost.Disk > free {
+		return &runner.Error{
+			Reason: fmt.Sprintf("the sandbox has %d MiB of files, which would not fit into the %d MiB of memory that are free", cost.Disk>>20, free>>20),
+			Cause:  runner.NoMemory, Scope: e.scope.String(), Worktree: e.scope.Worktree, Fix: "boxer ls --resources",
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ package gvisor
 import (
 	"archive/tar"
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -274,27 +273,9 @@ func (e *engine) roomForPack(size int64) error {
 	if need, free := 2*size+checkpointReserve, int64(fs.Bavail)*fs.Bsize; need > free || need < size {
 		return refuse("in "+e.env.Dir, need, free, runner.NoSpace, "BOXER_TMP=/a/larger/disk boxer pack use ...")
 	}
-	if free, err := availableMemory(); err == nil && size+checkpointReserve > free {
-		return refuse("of memory", size+checkpointReserve, free, runner.NoMemory, "boxer up")
+	need := size*5/2 + checkpointReserve // measured: gVisor's buffers double as they grow
+	if free := runner.FreeMemory("/"); free > 0 && need > free {
+		return refuse("of memory", need, free, runner.NoMemory, "boxer ls --resources")
 	}
 	return nil
-}
-
-// availableMemory is what the kernel thinks can be had without swapping.
-func availableMemory() (int64, error) {
-	b, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, err
-	}
-	return memAvailable(b)
-}
-
-func memAvailable(meminfo []byte) (int64, error) {
-	var kib int64
-	for line := range bytes.Lines(meminfo) {
-		if n, _ := fmt.Sscanf(string(line), "MemAvailable: %d kB", &kib); n == 1 {
-			return kib << 10, nil
-		}
-	}
-	return 0, errors.New("the kernel does not tell how much memory is available")
 }

@@ -54,6 +54,9 @@ type Manifest struct {
 	Body     Body              `json:"body"`
 }
 
+// Size is the length of the pack's file in bytes.
+func (m Manifest) Size() int64 { return room + m.Body.Bytes }
+
 // Body is all that follows the manifest's room.
 type Body struct {
 	Bytes    int64  `json:"bytes"`    // in the file
