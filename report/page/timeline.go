@@ -11,8 +11,9 @@ const (
 	pictureWidth = 1000.0
 	plotLeft     = 110.0
 	plotRight    = 985.0
-	rowHeight    = 26
+	rowHeight    = 28
 	barHeight    = 16
+	unitHeight   = 2
 	topMargin    = 24
 	letterWidth  = 6.2 // of the picture's font, a little more than it is
 	minBar       = 1.5 // what is too short to be seen is drawn this wide
@@ -177,7 +178,10 @@ func (s scale) spanBar(c Child, span Span) bar {
 		return s.bar(span.Start, span.End, "fork", where+": fork "+length)
 	case Unit:
 		b := s.bar(span.Start, span.End, "unit "+span.State.class(), fmt.Sprintf("%s: %s, %s, %s", where, label(span.Label), span.State, length))
-		b.Y, b.Height = barHeight-5, 5
+		b.Y, b.Height = barHeight+1, unitHeight
+		if span.State != Passed {
+			b.Height = rowHeight/2 - barHeight/2 - 1 // thicker: colour alone tells not everybody
+		}
 		b.Width = max(b.Width-0.7, minBar/2) // a gap, so that two are two
 		return b
 	}

@@ -16,7 +16,8 @@ type view struct {
 	Title     string
 	Verdict   string
 	Class     string
-	Stamp     string
+	Stamp     string // of the start, for machines
+	When      string // the same for people
 	Timeline  timeline
 	Summary   string // of the picture, for whoever does not see it
 	Children  []childView
@@ -90,7 +91,7 @@ func newView(p Page) view {
 	v.Verdict, v.Class = verdict(p)
 	v.Title = joined(" · ", v.Verdict, p.Project, nodeOf(p))
 	if !p.Started.IsZero() {
-		v.Stamp = p.Started.UTC().Format(time.RFC3339)
+		v.Stamp, v.When = p.Started.UTC().Format(time.RFC3339), p.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
 	texts := &budget{maxTexts}
 	for i, c := range p.Failures {
