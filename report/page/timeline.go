@@ -152,7 +152,7 @@ func (s scale) childRow(c Child, units bool) row {
 		last = max(last, span.End)
 	}
 	if last == 0 {
-		r.Note, r.NoteX = string(c.State), plotLeft+4
+		r.Note, r.NoteX = c.State.String(), plotLeft+4
 		return r
 	}
 	if idle := s.end - last; idle > s.end/200 {
@@ -197,7 +197,7 @@ func (s scale) text(span Span) string {
 	if span.Kind == Fork {
 		return "fork"
 	}
-	return span.State.mark() + " " + string(span.State) + " " + long(span.End-span.Start)
+	return span.State.mark() + " " + span.State.String() + " " + long(span.End-span.Start)
 }
 
 // roomAfter is where the next thing of the row begins.

@@ -10,26 +10,27 @@ import (
 // view is the page as the template takes it: every foreign text cut, and shown as what it is.
 type view struct {
 	Page
-	Policy    string
-	Style     template.CSS
-	Script    template.JS
-	Title     string
-	Verdict   string
-	Class     string
-	Stamp     string // of the start, for machines
-	When      string // the same for people
-	Timeline  timeline
-	Summary   string // of the picture, for whoever does not see it
-	Children  []childView
-	Failures  []caseView
-	Flaky     []caseView
-	Slowest   []caseView
-	Files     []fileView
-	Groups    []group
-	Unnamed   int // tests that the list at the end leaves out
-	Collected bool
-	HasUnits  bool
-	Links     []link
+	Policy     string
+	Style      template.CSS
+	Script     template.JS
+	Title      string
+	Verdict    string
+	Class      string
+	Stamp      string // of the start, for machines
+	When       string // the same for people
+	Timeline   timeline
+	Summary    string // of the picture, for whoever does not see it
+	Children   []childView
+	Failures   []caseView
+	Flaky      []caseView
+	Slowest    []caseView
+	Files      []fileView
+	Groups     []group
+	Unnamed    int // tests that the list at the end leaves out
+	Collected  bool
+	HasUnits   bool
+	Links      []link
+	MergedName string
 }
 
 type childView struct {
@@ -107,6 +108,7 @@ func newView(p Page) view {
 		f.Name = label(f.Name)
 		v.Files = append(v.Files, fileView{f, took(f.Seconds)})
 	}
+	v.MergedName = label(cmp.Or(p.Merged, "the merged report"))
 	v.children(p)
 	v.tests(p)
 	for _, name := range []string{p.Merged, p.Data} {

@@ -47,6 +47,9 @@ func plural(n int, one string) string {
 	return thousands(n) + " " + one + "s"
 }
 
+// String is the state as the page shows it.
+func (s State) String() string { return label(string(s)) }
+
 // class is how a state is drawn.
 func (s State) class() string {
 	switch s {
