@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// browser opens pages in a real headless Chromium. A probe is a script of the test's that looks at the page from inside
+// browser opens pages in a real headless Chromium. Its tests do not run at once: each keeps the processors busy. A probe is a script of the test's that looks at the page from inside
 // and answers; the page's policy admits it by its hash and stays as it is otherwise.
 type browser struct {
 	t       *testing.T
@@ -90,7 +90,7 @@ func (b *browser) put(page, probe string) {
 
 func (b *browser) open(address string, answer any) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(b.t.Context(), 4*time.Minute)
 	defer cancel()
 	home := b.t.TempDir()
 	cmd := exec.Command(chromium(b.t), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",

@@ -119,7 +119,6 @@ const inspect = `
 	};`
 
 func TestHostileTextsStayTexts(t *testing.T) {
-	t.Parallel()
 	b := newBrowser(t)
 	server := strings.TrimPrefix(b.server.URL, "http://")
 	texts := make([]string, len(hostile))
@@ -159,7 +158,6 @@ func TestHostileTextsStayTexts(t *testing.T) {
 
 // The same texts as markup: the test above would notice if they got through, and the policy stops them even then.
 func TestThePolicyStopsWhatGetsThrough(t *testing.T) {
-	t.Parallel()
 	raw := strings.Replace(render(t, sample()), "</main>", strings.Join(hostile[:6], "")+"</main>", 1)
 	var got inspection
 	newBrowser(t).ask(raw, inspect, &got)

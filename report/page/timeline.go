@@ -81,13 +81,14 @@ func newTimeline(p Page) timeline {
 	t.add(s.setupRow(p))
 	left := maxSpans
 	for _, c := range p.Children {
-		units := len(unitsOf(c))
-		if units > left {
-			t.Undrawn += units
-		} else {
+		units := countUnits(c)
+		drawn := units <= left
+		if drawn {
 			left -= units
+		} else {
+			t.Undrawn += units
 		}
-		t.add(s.childRow(c, units <= left+units))
+		t.add(s.childRow(c, drawn))
 	}
 	t.Bottom = t.Top + len(t.Rows)*rowHeight
 	t.Height = t.Bottom + 8
@@ -222,12 +223,12 @@ func (s scale) place(b *bar, text string, until float64) {
 	}
 }
 
-func unitsOf(c Child) []Span {
-	var units []Span
+func countUnits(c Child) int {
+	n := 0
 	for _, s := range c.Spans {
 		if s.Kind == Unit {
-			units = append(units, s)
+			n++
 		}
 	}
-	return units
+	return n
 }
