@@ -168,7 +168,8 @@ func TestKeysAndFilter(t *testing.T) {
 		note(at('found').textContent + ', ' + at('failure-1').hidden + at('failure-2').hidden + ' ' + items());
 		note([...document.querySelectorAll('.group')].map(g => g.open));
 		filter('skipped');
-		note(items() + ' ' + document.querySelector('.tests li:not([hidden])').textContent.trim());
+		const line = document.querySelector('.tests li:not([hidden])');
+		note(items() + ' ' + line.textContent.trim() + ' ' + (line.getBoundingClientRect().left > 0));
 		filter('no such thing');
 		note(at('found').textContent);
 		key('Escape');
@@ -181,7 +182,7 @@ func TestKeysAndFilter(t *testing.T) {
 		return {Said: said};`, &got)
 	want := []string{
 		"failure-1", "failure-2", "failure-1", "true", "false", "filter", "filter", "2 matches, truefalse 2", "false,true",
-		"1 cart › ships abroad", "0 matches", "truefalse,false", "false", "skip true true",
+		"1 cart › ships abroad true", "0 matches", "truefalse,false", "false", "jump true true",
 	}
 	if strings.Join(got.Said, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got.Said, "\n"), strings.Join(want, "\n"))
@@ -303,7 +304,7 @@ func TestBarsStandWhereTheTimeSays(t *testing.T) {
 	want := []string{
 		fmt.Sprintf("setup | setup %.0f-%.0f setup 10.0 s", at(0), at(10)),
 		fmt.Sprintf("1/2 | fork %.0f-%.0f fork | command ok %.0f-%.0f ✓ passed 40.0 s | command bad %.0f-%.0f ✗ failed 0.0 s↻2 | unit ok %.0f-%.0f  | idle %.0f-%.0f",
-			at(10), at(20), at(20), at(60), at(60), at(60)+minBar, at(30), at(40)-0.7, at(60), at(100)),
+			at(10), at(20), at(20), at(60), at(60), at(60)+minBar, at(30), at(40)-0.7, at(60)+minBar+5+textWidth("✗ failed 0.0 s"), at(100)),
 		"2/2lost",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // The picture's measures, in its own units. It is scaled to the width of the window.
@@ -158,10 +159,22 @@ func (s scale) childRow(c Child, units bool) row {
 	}
 	if idle := s.end - last; idle > s.end/200 {
 		b := s.bar(last, s.end, "idle", "idle "+long(idle))
+		b.startAfter(r.Bars)
 		r.Idle = &b
 	}
 	return r
 }
+
+// startAfter keeps the line from running through a text that stands beside a bar.
+func (b *bar) startAfter(bars []bar) {
+	for _, other := range bars {
+		if over := other.TextX + textWidth(other.Text) - b.X; other.Outside && over > 0 {
+			b.X, b.Width = b.X+over, max(b.Width-over, 0)
+		}
+	}
+}
+
+func textWidth(text string) float64 { return letterWidth * float64(utf8.RuneCountInString(text)) }
 
 // rank draws units over their commands.
 func rank(k Kind) int {
@@ -214,7 +227,7 @@ func (s scale) roomAfter(rest []Span, of Span) float64 {
 
 // place puts the text into its bar, or behind it, or nowhere: the bar's title has it too.
 func (s scale) place(b *bar, text string, until float64) {
-	width := letterWidth*float64(len([]rune(text))) + 8
+	width := textWidth(text) + 8
 	switch {
 	case width <= b.Width:
 		b.Text, b.TextX = text, b.X+5
