@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/boxer-ci/boxer/report"
@@ -30,8 +29,10 @@ func (r *run) writePage(res Result) error {
 
 func pageOf(res Result, o Options) page.Page {
 	begin := res.Started.Add(-res.Setup)
+	command := slices.Clone(o.Command)
+	conceal(reflect.ValueOf(&command).Elem(), o.Secrets) // before the quotes, which may stand inside of a secret
 	p := page.Page{
-		Project: filepath.Base(o.Base), Command: strings.Join(o.Command, " "), Started: begin,
+		Project: filepath.Base(o.Base), Command: typed(command), Started: begin,
 		ExitCode: res.ExitCode, Meaning: meaning(res.ExitCode), Totals: pageTotals(res.Report.Totals),
 		Ledger: page.Ledger{Closed: res.Ledger.Closed, Line: res.Ledger.Line, Notes: slices.Clone(res.Ledger.Notes)},
 		Setup:  res.Setup, Fork: res.Fork, Wall: res.Wall, Bound: res.Bound,

@@ -199,7 +199,11 @@ func TestThePageHoldsNoSecret(t *testing.T) {
 	res.Report.Slowest = []report.Case{{Name: secret + " logs in", Seconds: 1}}
 	res.Report.Failed = []report.Case{{Shard: 2, Name: "x", Body: secret, Attachments: []string{"shard-2/" + secret + ".png"}}}
 	o := Options{Base: "/w/app", Secrets: []string{secret}, Command: []string{"login", secret}}
-	text := reflect.ValueOf(pageOf(res, o))
+	p := pageOf(res, o)
+	if p.Command != "login '***'" || o.Command[1] != secret {
+		t.Errorf("command %s of %q", p.Command, o.Command)
+	}
+	text := reflect.ValueOf(p)
 	if seen := contains(text, secret); seen {
 		t.Error("the secret is in the page's data")
 	}
