@@ -33,7 +33,7 @@ var layout = map[string]rule{
 	},
 	"cmd/boxer":   {ours: []string{"cmd", "runner/gvisor", "runner/host"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
 	"cmd/config":  {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
-	"shard":       {ours: []string{"runner", "report"}, theirs: []string{"golang.org/x/sync/errgroup"}},
+	"shard":       {ours: []string{"runner", "report", "report/page"}, theirs: []string{"golang.org/x/sync/errgroup"}},
 	"runner":      {},
 	"runner/pack": {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
 	"runner/files": {
@@ -53,7 +53,8 @@ var layout = map[string]rule{
 	"smolvm/smolvmtest/smolvm": {
 		ours: []string{"smolvm/smolvmtest", "runner/gvisor"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"},
 	},
-	"report": {theirs: []string{"github.com/joshdk/go-junit"}},
+	"report/page": {},
+	"report":      {theirs: []string{"github.com/joshdk/go-junit"}},
 }
 
 // folders are all that may lie at the top.
@@ -87,8 +88,12 @@ func TestLayoutFindsViolations(t *testing.T) {
 		"cmd/a.go":              file("github.com/rogpeppe/go-internal/testscript", module+"shard"),
 		"cmd/a_test.go":         file("github.com/rogpeppe/go-internal/testscript", module+"cmd"),
 		"report/utils.go":       file(),
+<<<<<<< HEAD
 		"smolvm/a.go":           file(module + "smolvm/smolvmtest"),
 		"smolvm/a_test.go":      file(module + "smolvm/smolvmtest"),
+=======
+		"report/page/a.go":      file("html/template", module+"report", module+"shard"),
+>>>>>>> main
 		"tools/a.go":            file(),
 		"examples/own/go.mod":   &fstest.MapFile{Data: []byte("module x\n")},
 		"examples/own/main.go":  file("example.com/anything"),
@@ -96,6 +101,8 @@ func TestLayoutFindsViolations(t *testing.T) {
 	}
 	want := []string{
 		"cmd/a.go may not import github.com/rogpeppe/go-internal/testscript",
+		"report/page/a.go may not import github.com/boxer-ci/boxer/report",
+		"report/page/a.go may not import github.com/boxer-ci/boxer/shard",
 		"report/utils.go: the name says nothing",
 		"runner/a.go may not import github.com/boxer-ci/boxer/runner/host",
 		"runner/a.go may not import github.com/boxer-ci/boxer/shard",

@@ -153,11 +153,9 @@ type packInfo struct {
 	Damaged  string    `json:"damaged"`  // why it cannot be used, "" if nothing is known against it
 }
 
-const manifestRoom = 64 << 10 // what a pack's file has besides its body
-
-func infoOf(m pack.Manifest, path string, bytes int64) packInfo {
+func infoOf(m pack.Manifest, path string) packInfo {
 	return packInfo{
-		Name: m.Name, Path: path, Bytes: bytes, Unpacked: m.Root.Bytes + worktreeBytes(m), Created: m.Created,
+		Name: m.Name, Path: path, Bytes: m.Size(), Unpacked: m.Root.Bytes + worktreeBytes(m), Created: m.Created,
 		Platform: m.OS + "/" + m.Arch, System: m.System, Backend: m.Backend, Of: m.Of, Worktree: m.Worktree != nil,
 		Boxer: m.Boxer, SHA256: m.Body.SHA256,
 	}

@@ -55,7 +55,7 @@ func look(name, path string) packInfo {
 		return info
 	}
 	defer p.Close()
-	info = infoOf(p.Manifest, path, p.Bytes)
+	info = infoOf(p.Manifest, path)
 	info.Name = name // what it is asked for by, if the file was renamed
 	return info
 }

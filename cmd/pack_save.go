@@ -128,7 +128,7 @@ func (o packSaveOptions) save(ctx context.Context, session runner.Session) (pack
 	if err != nil {
 		return answer, o.unwritten(o.exists(err))
 	}
-	return packSaveAnswer{schema, infoOf(m, o.path, m.Body.Bytes+manifestRoom), append([]string{}, packed.LeftOut...), false}, nil
+	return packSaveAnswer{schema, infoOf(m, o.path), append([]string{}, packed.LeftOut...), false}, nil
 }
 
 func (o packSaveOptions) create() (*pack.Writer, error) {

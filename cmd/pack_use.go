@@ -151,5 +151,5 @@ func (o packUseOptions) keep(ctx context.Context, session runner.Session, p *pac
 	if p.Worktree != nil {
 		o.say("it has a private worktree: what is written in it does not reach %s", o.scoped.scope.Worktree)
 	}
-	return o.answer(packUseAnswer{schema, true, session.Cleanup(), list[0], infoOf(p.Manifest, o.path, p.Bytes)}, list[0].Slug)
+	return o.answer(packUseAnswer{schema, true, session.Cleanup(), list[0], infoOf(p.Manifest, o.path)}, list[0].Slug)
 }

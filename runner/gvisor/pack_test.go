@@ -223,13 +223,3 @@ func TestOwnerHere(t *testing.T) {
 		t.Errorf("a folder that this host does not have: %d", h.Uid)
 	}
 }
-
-func TestMemAvailable(t *testing.T) {
-	t.Parallel()
-	if n, err := memAvailable([]byte("MemTotal:       100 kB\nMemAvailable:    7 kB\n")); n != 7<<10 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	if _, err := memAvailable([]byte("MemTotal: 100 kB\n")); err == nil {
-		t.Error("no line, no error")
-	}
-}

@@ -23,8 +23,8 @@ import (
 	"github.com/boxer-ci/boxer/runner"
 )
 
-// Format numbers what a pack's bytes mean. A pack with a higher one than this is refused.
-const Format = 1
+// format numbers what a pack's bytes mean. A pack with a higher one than this is refused.
+const format = 1
 
 const (
 	kind         = "boxer-pack"
@@ -51,11 +51,14 @@ type Manifest struct {
 
 	Root     runner.PackCount  `json:"root"`
 	Worktree *runner.PackCount `json:"worktree"` // null: the sandbox had the live one
-	Body     Body              `json:"body"`
+	Body     body              `json:"body"`
 }
 
-// Body is all that follows the manifest's room.
-type Body struct {
+// Size is the length of the pack's file in bytes.
+func (m Manifest) Size() int64 { return room + m.Body.Bytes }
+
+// body is all that follows the manifest's room.
+type body struct {
 	Bytes    int64  `json:"bytes"`    // in the file
 	Unpacked int64  `json:"unpacked"` // of the tar stream
 	SHA256   string `json:"sha256"`   // of the bytes in the file
@@ -65,12 +68,12 @@ type Body struct {
 type Config struct {
 	Hash     string `json:"hash"` // of the rest
 	Dir      string `json:"dir"`  // where services and setup start, relative to the worktree
-	Services []Part `json:"services"`
-	Setup    []Part `json:"setup"`
+	Services []part `json:"services"`
+	Setup    []part `json:"setup"`
 }
 
-// Part is one service or one setup command.
-type Part struct {
+// part is one service or one setup command.
+type part struct {
 	Name string `json:"name"`
 	Hash string `json:"hash"`
 }
@@ -81,14 +84,14 @@ func ConfigOf(spec runner.Spec, worktree string) Config {
 	if err != nil {
 		dir = "."
 	}
-	c := Config{Dir: filepath.ToSlash(dir), Services: []Part{}, Setup: []Part{}}
+	c := Config{Dir: filepath.ToSlash(dir), Services: []part{}, Setup: []part{}}
 	for _, s := range spec.Services {
 		s.Timeout = 0
-		c.Services = append(c.Services, Part{s.Name, hashOf(s)})
+		c.Services = append(c.Services, part{s.Name, hashOf(s)})
 	}
 	for i, s := range spec.Setup {
 		s.Timeout = 0
-		c.Setup = append(c.Setup, Part{fmt.Sprint(i + 1), hashOf(s)})
+		c.Setup = append(c.Setup, part{fmt.Sprint(i + 1), hashOf(s)})
 	}
 	c.Hash = hashOf(c)
 	return c
@@ -117,9 +120,9 @@ func (c Config) Differences(now Config) []string {
 	return out
 }
 
-func differences(what string, packed, now []Part) []string {
+func differences(what string, packed, now []part) []string {
 	var out []string
-	named := func(name string) func(Part) bool { return func(p Part) bool { return p.Name == name } }
+	named := func(name string) func(part) bool { return func(p part) bool { return p.Name == name } }
 	for _, p := range packed {
 		if i := slices.IndexFunc(now, named(p.Name)); i < 0 {
 			out = append(out, fmt.Sprintf("%s %s is in the pack and no longer in the configuration", what, p.Name))
@@ -140,9 +143,9 @@ func (m Manifest) check() error {
 	switch {
 	case m.Kind != kind:
 		return &runner.Error{Reason: "this is no pack of boxer's", Cause: runner.NotAPack}
-	case m.Schema > Format:
+	case m.Schema > format:
 		return &runner.Error{
-			Reason: fmt.Sprintf("the pack has format %d, made by boxer %s, and this boxer reads up to format %d", m.Schema, m.Boxer, Format),
+			Reason: fmt.Sprintf("the pack has format %d, made by boxer %s, and this boxer reads up to format %d", m.Schema, m.Boxer, format),
 			Cause:  runner.PackTooNew,
 		}
 	case m.Schema < 1 || m.Body.Bytes < 0 || m.Body.Unpacked < 1 || len(m.Body.SHA256) != sha256.Size*2 || strings.ContainsAny(m.Of, "/\x00"):

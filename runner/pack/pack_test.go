@@ -253,7 +253,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		cause  runner.Cause
 	}{
 		{"as it was", nothing, manifestName, ""},
-		{"too new", func(m *Manifest) { m.Schema = Format + 1 }, manifestName, runner.PackTooNew},
+		{"too new", func(m *Manifest) { m.Schema = format + 1 }, manifestName, runner.PackTooNew},
 		{"another kind", func(m *Manifest) { m.Kind = "x" }, manifestName, runner.NotAPack},
 		{"another archive", nothing, "other.json", runner.NotAPack},
 		{"no format", func(m *Manifest) { m.Schema = 0 }, manifestName, runner.PackDamaged},
@@ -279,7 +279,7 @@ func TestBombEndsAtItsManifest(t *testing.T) {
 	bomb := z.EncodeAll(make([]byte, 1<<26), nil)
 	sum := hashOfBytes(bomb)
 	path := front(t, func(m *Manifest) {
-		m.Body = Body{Bytes: int64(len(bomb)), Unpacked: 4096, SHA256: sum}
+		m.Body = body{Bytes: int64(len(bomb)), Unpacked: 4096, SHA256: sum}
 	}, manifestName, bomb)
 	got, err := use(t, path)
 	if runner.CauseOf(err) != runner.PackDamaged || len(got) > 4096 {

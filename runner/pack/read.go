@@ -22,8 +22,7 @@ const maxWindow = 32 << 20
 // Pack is an open pack file.
 type Pack struct {
 	Manifest
-	Bytes int64 // of the whole file
-	file  *os.File
+	file *os.File
 }
 
 // Open reads the manifest and looks whether the file is as long as it says. Its content is not looked at: Verify does.
@@ -56,7 +55,7 @@ func open(f *os.File) (*Pack, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pack{Manifest: m, Bytes: info.Size(), file: f}
+	p := &Pack{Manifest: m, file: f}
 	switch have := info.Size() - room; {
 	case have < m.Body.Bytes:
 		return nil, &runner.Error{

@@ -82,8 +82,8 @@ func (w *Writer) Commit(m Manifest, force bool) (Manifest, error) {
 	if err := w.z.Close(); err != nil {
 		return m, err
 	}
-	m.Kind, m.Schema = kind, max(m.Schema, Format)
-	m.Body = Body{Bytes: w.stored, Unpacked: w.unpacked, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
+	m.Kind, m.Schema = kind, max(m.Schema, format)
+	m.Body = body{Bytes: w.stored, Unpacked: w.unpacked, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
 	front, err := frontOf(m)
 	if err == nil {
 		_, err = w.file.WriteAt(front, 0)
