@@ -88,12 +88,9 @@ func TestLayoutFindsViolations(t *testing.T) {
 		"cmd/a.go":              file("github.com/rogpeppe/go-internal/testscript", module+"shard"),
 		"cmd/a_test.go":         file("github.com/rogpeppe/go-internal/testscript", module+"cmd"),
 		"report/utils.go":       file(),
-<<<<<<< HEAD
 		"smolvm/a.go":           file(module + "smolvm/smolvmtest"),
 		"smolvm/a_test.go":      file(module + "smolvm/smolvmtest"),
-=======
 		"report/page/a.go":      file("html/template", module+"report", module+"shard"),
->>>>>>> main
 		"tools/a.go":            file(),
 		"examples/own/go.mod":   &fstest.MapFile{Data: []byte("module x\n")},
 		"examples/own/main.go":  file("example.com/anything"),
