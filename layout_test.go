@@ -27,14 +27,15 @@ type rule struct {
 var layout = map[string]rule{
 	".": {},
 	"cmd": {
-		ours:   []string{"cmd/config", "shard", "runner", "runner/keeper", "runner/gvisor", "runner/host", "smolvm", "report"},
+		ours:   []string{"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm", "report"},
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},
-	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host", "smolvm"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
-	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
-	"shard":      {ours: []string{"runner", "report"}, theirs: []string{"golang.org/x/sync/errgroup"}},
-	"runner":     {},
+	"cmd/boxer":   {ours: []string{"cmd", "runner/gvisor", "runner/host", "smolvm"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
+	"cmd/config":  {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
+	"shard":       {ours: []string{"runner", "report", "report/page"}, theirs: []string{"golang.org/x/sync/errgroup"}},
+	"runner":      {},
+	"runner/pack": {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
 	"runner/files": {
 		ours: []string{"runner"}, theirs: []string{"golang.org/x/sys", "github.com/bmatcuk/doublestar/v4"},
 	},
@@ -42,7 +43,7 @@ var layout = map[string]rule{
 		ours: []string{"runner", "runner/keeper/...", "runner/files"}, theirs: []string{"golang.org/x/sys"},
 	},
 	"runner/gvisor": {
-		ours:   []string{"runner", "runner/gvisor/...", "runner/keeper/...", "runner/files"},
+		ours:   []string{"runner", "runner/gvisor/...", "runner/keeper/...", "runner/files", "runner/pack"},
 		theirs: []string{"golang.org/x/sys", "gvisor.dev/gvisor", "github.com/opencontainers/runtime-spec"},
 	},
 	"runner/host":        {ours: []string{"runner", "runner/host/...", "runner/keeper/...", "runner/files"}, theirs: []string{"golang.org/x/sys"}},
@@ -52,7 +53,8 @@ var layout = map[string]rule{
 	"smolvm/smolvmtest/smolvm": {
 		ours: []string{"smolvm/smolvmtest", "runner/gvisor"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"},
 	},
-	"report": {theirs: []string{"github.com/joshdk/go-junit"}},
+	"report/page": {},
+	"report":      {theirs: []string{"github.com/joshdk/go-junit"}},
 }
 
 // folders are all that may lie at the top.
@@ -88,6 +90,7 @@ func TestLayoutFindsViolations(t *testing.T) {
 		"report/utils.go":       file(),
 		"smolvm/a.go":           file(module + "smolvm/smolvmtest"),
 		"smolvm/a_test.go":      file(module + "smolvm/smolvmtest"),
+		"report/page/a.go":      file("html/template", module+"report", module+"shard"),
 		"tools/a.go":            file(),
 		"examples/own/go.mod":   &fstest.MapFile{Data: []byte("module x\n")},
 		"examples/own/main.go":  file("example.com/anything"),
@@ -95,6 +98,8 @@ func TestLayoutFindsViolations(t *testing.T) {
 	}
 	want := []string{
 		"cmd/a.go may not import github.com/rogpeppe/go-internal/testscript",
+		"report/page/a.go may not import github.com/boxer-ci/boxer/report",
+		"report/page/a.go may not import github.com/boxer-ci/boxer/shard",
 		"report/utils.go: the name says nothing",
 		"runner/a.go may not import github.com/boxer-ci/boxer/runner/host",
 		"runner/a.go may not import github.com/boxer-ci/boxer/shard",

@@ -16,6 +16,7 @@ type backend struct {
 	kind  string
 	open  func(runner.Dirs) runner.Backend // nil: not in this binary
 	forks bool
+	packs bool
 	gone  *runner.Error // why open is nil
 }
 

@@ -93,7 +93,7 @@ func newRoot(d deps) *cobra.Command {
 	f.StringVar(&d.call.file, "config", "", "read this `file` instead of the next boxer.yaml upward")
 	d.setting(root.PersistentFlags(), "backend", "`kind` of sandbox: auto, gvisor, host or smolvm")
 	root.AddCommand(
-		newShard(d, runShard), newUp(d, runUp), newDown(d, runDown), newRun(d, runRun), newFork(d, runFork),
+		newShard(d, runShard), newUp(d, runUp), newDown(d, runDown), newRun(d, runRun), newFork(d, runFork), newPack(d),
 		newList(d, runList), newGC(d, runGC), newDoctor(d, runDoctor), newVersion(d, runVersion),
 	)
 	root.InitDefaultHelpCmd()

@@ -15,11 +15,12 @@ import (
 	"time"
 )
 
-// Dirs are the three places where boxer keeps things, each with mode 0700 and owned by who calls it.
+// Dirs are the places where boxer keeps things. The first three have mode 0700 and are owned by who calls it.
 type Dirs struct {
 	State   string // records of scopes: $XDG_STATE_HOME/boxer
 	Runtime string // sockets: $XDG_RUNTIME_DIR/boxer or /tmp/boxer-UID
 	Temp    string // images, overlays, upper folders: $BOXER_TMP, $TMPDIR or /var/tmp, in boxer-UID
+	Data    string // packs, made by the first: $XDG_DATA_HOME/boxer, "" where there is no home
 }
 
 // maxSocketDir keeps socket paths under the 104 bytes that macOS allows (Linux: 108).
@@ -40,6 +41,11 @@ func DirsOf(getenv func(string) string, uid int) (Dirs, error) {
 	}
 	own := fmt.Sprintf("boxer-%d", uid)
 	d := Dirs{State: filepath.Join(state, "boxer"), Runtime: filepath.Join("/tmp", own), Temp: filepath.Join("/var/tmp", own)}
+	if data := getenv("XDG_DATA_HOME"); data != "" {
+		d.Data = filepath.Join(data, "boxer")
+	} else if home := getenv("HOME"); home != "" {
+		d.Data = filepath.Join(home, ".local", "share", "boxer")
+	}
 	if run := getenv("XDG_RUNTIME_DIR"); run != "" && len(run) < maxSocketDir {
 		if _, err := os.Stat(run); err == nil {
 			d.Runtime = filepath.Join(run, "boxer")

@@ -32,6 +32,9 @@ type engine struct {
 	spec          runner.Spec
 	kernelOverlay bool // private worktrees are overlayfs mounts; else gVisor's own overlay covers all mounts
 
+	still  sync.Mutex // held while the parent stands still: to be checkpointed, or packed
+	packed bool       // the parent was started from a pack
+
 	mu        sync.Mutex
 	sandboxes map[keeper.ID]*sandbox
 	images    int             // how many were begun; their numbers are never given twice
@@ -65,6 +68,11 @@ func newEngine(env keeper.Env) (keeper.Engine, error) {
 
 // Boot builds the sandboxes' root and starts the parent on the live worktree, or on a private copy of it.
 func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, error) {
+	return e.boot(ctx, spec, func() error { return nil })
+}
+
+// boot is Boot with something to be put in place before the parent starts.
+func (e *engine) boot(ctx context.Context, spec runner.Spec, place func() error) (runner.Machine, error) {
 	if err := e.checkMounts(spec.Mounts); err != nil {
 		return nil, err
 	}
@@ -84,6 +92,9 @@ func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, er
 	if err := e.startRunsc(); err != nil {
 		return nil, err
 	}
+	if err := place(); err != nil {
+		return nil, err
+	}
 	private := spec.Worktree == runner.Private
 	s := &sandbox{id: keeper.Parent, private: private, name: containerID(int(keeper.Parent))}
 	var err error
@@ -94,14 +105,19 @@ func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, er
 	if err != nil {
 		return nil, err
 	}
+	e.seed(oci)
 	return machine{e, s}, e.launch(ctx, s, oci, "run")
 }
 
 func (e *engine) hiding(spec runner.Spec) hiding {
 	dirs := e.env.Dirs
+	own := []string{dirs.State, dirs.Runtime, dirs.Temp}
+	if dirs.Data != "" {
+		own = append(own, dirs.Data)
+	}
 	return hiding{
 		worktree: e.scope.Worktree, homes: homesOf(valueOf(spec.Env, "HOME"), e.home()),
-		own: []string{dirs.State, dirs.Runtime, dirs.Temp}, runnerTemp: os.Getenv("RUNNER_TEMP"),
+		own: own, runnerTemp: os.Getenv("RUNNER_TEMP"),
 		hide: spec.Hide, show: spec.Show,
 	}
 }
@@ -123,6 +139,9 @@ func (e *engine) startRunsc() error {
 	}
 	var err error
 	e.runsc, err = newRunsc(e.env.Reaper, e.env.Dir, e.mounts.binary(), e.env.Dirs.Runtime, overlay)
+	if e.packed {
+		e.runsc.flags = append(e.runsc.flags, "--allow-rootfs-tar-annotation")
+	}
 	return err
 }
 

@@ -49,7 +49,11 @@ func (e *engine) Freeze(ctx context.Context, w runner.Worktree) (keeper.Image, e
 		return nil, errors.Join(err, e.Release(ctx, img))
 	}
 	saved := make(chan error, 1)
-	go func() { saved <- parent.client.checkpoint(img.dir) }()
+	go func() {
+		e.still.Lock()
+		defer e.still.Unlock()
+		saved <- parent.client.checkpoint(img.dir)
+	}()
 	select {
 	case err = <-saved:
 	case <-ctx.Done():
@@ -134,6 +138,7 @@ func (e *engine) fork(ctx context.Context, img image, id keeper.ID, child runner
 	if err != nil {
 		return err
 	}
+	e.seed(b)
 	s := &sandbox{id: id, source: source, private: img.worktree == runner.Private, name: containerID(int(id))}
 	if err := e.launch(ctx, s, b, "restore", "-image-path", img.dir); err != nil {
 		return fmt.Errorf("restore %s: %w", child.Slug, err)

@@ -24,6 +24,8 @@ type request struct {
 	Freeze  *runner.ForkOptions
 	Usage   bool // list: with memory and disk
 	Tidy    tidying
+	Packed  int64 // prepare: length of the pack's stream to start from, which comes as a file; 0 is none
+	LastPID int   // beside Packed
 }
 
 const (
@@ -41,6 +43,7 @@ const (
 	opRemove  = "remove"  // Names
 	opKeep    = "keep"    // Names
 	opTidy    = "tidy"    // Tidy; takes no lease
+	opPack    = "pack"    // one file to write to
 )
 
 // command is runner.Command under way; its files come beside it.

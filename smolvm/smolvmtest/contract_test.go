@@ -48,6 +48,7 @@ func TestContract(t *testing.T) {
 		{"A", "version and help", askVersion},
 		{"B", "state of many machines", askState},
 		{"B", "calls at once", askAtOnce},
+		{"B", "a state that lies deep below /tmp", askDeep},
 		{"C", "create", askCreate},
 		{"D", "start", askStart},
 		{"D", "start runs init once and the workload each time", askWorkload},

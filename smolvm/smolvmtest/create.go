@@ -2,7 +2,7 @@ package smolvmtest
 
 import (
 	"crypto/rand"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -39,8 +39,12 @@ func (c *call) create() (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	if err := os.MkdirAll(c.store.vm(name), 0o700); err != nil {
-		return 1, err
+	err = os.MkdirAll(c.store.vm(name), 0o700)
+	if err == nil && c.args.has("from") {
+		err = c.layDown(name, c.args.one("from"))
+	}
+	if err != nil {
+		return 1, errors.Join(err, c.remove(name, false, func(string) {}))
 	}
 	fmt.Fprintf(c.Out, "Created machine: %s\n  CPUs: %d, Memory: %d MiB\n  Mounts: %d, Ports: %d\n\nStart it with: smolvm machine start --name %s\n",
 		name, m.CPUs, m.Memory, len(m.Volumes), len(m.Ports), name)
@@ -216,29 +220,4 @@ func protected(path string) bool {
 	return slices.Contains(exact, path) || slices.ContainsFunc(trees, func(tree string) bool {
 		return path == tree || strings.HasPrefix(path, tree+"/")
 	})
-}
-
-// packed is what a pack of the stand-in holds.
-type packed struct {
-	Smolmachine int // its version
-	Machine     machine
-}
-
-func (m *machine) unpack(path string) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return failf("config operation failed: create machine: %s", err)
-	}
-	var p packed
-	if json.Unmarshal(b, &p) != nil || p.Smolmachine != 1 {
-		return failf("config operation failed: create machine: sidecar file too small to contain footer")
-	}
-	m.Image, m.Init, m.InitDone = p.Machine.Image, p.Machine.Init, p.Machine.InitDone
-	if len(m.Workload) == 0 {
-		m.Workload = p.Machine.Workload
-	}
-	if m.Workdir == "" {
-		m.Workdir = p.Machine.Workdir
-	}
-	return nil
 }

@@ -21,9 +21,11 @@ import (
 // branch's source; with TIMES only so many calls of all processes that share the state are hit. Kinds:
 //
 //	fail[=TEXT]    ends at once with "Error: TEXT" and 1
+//	after[=TEXT]   the same, but only when all has been done
 //	warn[=TEXT]    prints "WARN TEXT" on stderr first and goes on
 //	hang           does nothing for ever
-//	slow[=D]       takes D more (200ms): branch, start, stop and delete with the machine's lock held
+//	slow[=D]       takes D more (200ms), or with a path for D until that file is there: branch, start, stop and delete
+//	               with the machine's lock held, branch once the child's record is there
 //	garbage        prints what is no JSON on stdout and ends with 0
 //	locked[=K]     the first K calls (1) fail with "database is locked"
 //	kill[=SIGNAL]  dies of the signal (9): branch once the child's record is there, exec at the first output, others at once
@@ -41,7 +43,7 @@ type fault struct {
 }
 
 var faultKinds = []string{
-	"fail", "warn", "hang", "slow", "garbage", "locked", "kill", "boot", "memory", "timeout", "gap", "die", "vanish", "slots",
+	"fail", "after", "warn", "hang", "slow", "garbage", "locked", "kill", "boot", "memory", "timeout", "gap", "die", "vanish", "slots",
 }
 
 func parseFaults(text string) ([]fault, error) {
@@ -194,7 +196,18 @@ func (f *fault) kill() {
 
 // slow is the pause that a call makes while it holds its machine's lock.
 func (c *call) slow() {
-	if f := c.fault("slow"); f != nil {
+	f := c.fault("slow")
+	if f == nil {
+		return
+	}
+	if !filepath.IsAbs(f.value) {
 		time.Sleep(f.duration(200 * time.Millisecond))
+		return
+	}
+	for {
+		if _, err := os.Stat(f.value); err == nil {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
 }

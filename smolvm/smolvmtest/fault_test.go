@@ -45,6 +45,11 @@ func askFaults(w *world) {
 	if r.code != 0 || strings.HasSuffix(strings.TrimSpace(r.out), "]") {
 		w.Errorf("%+v", r)
 	}
+	after := w.fault("create:after;delete:after=directory not empty")
+	after.refused("injected by a test", "machine", "create", "--name", "there")
+	w.is("there", "created")
+	after.refused("directory not empty", "machine", "delete", "--name", "there", "--force")
+	w.refused("vm not found", "machine", "status", "--name", "there")
 	w.equal("killed", w.fault("ls:kill=15").run("machine", "ls").code, -1)
 	for _, bad := range []string{"exec", "exec:nothing", "exec*0:fail", "create:locked=x"} {
 		if r := w.fault(bad).run("machine", "ls"); r.code != 2 {

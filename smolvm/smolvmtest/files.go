@@ -1,7 +1,6 @@
 package smolvmtest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -122,45 +121,9 @@ func (c *call) checkpoint() (int, error) {
 	case !strings.HasSuffix(out, ".checkpoint") && !strings.HasSuffix(out, ".smolcheckpoint"):
 		return 1, failf("config operation failed: checkpoint machine: the output must end in .checkpoint")
 	}
-	if err := writePack(out, m); err != nil {
+	if err := c.writePack(out, m); err != nil {
 		return 1, err
 	}
 	fmt.Fprintf(c.Out, "Checkpointed '%s' to %s (1 MiB written, 0.001s total, 0.001s source pause)\n", m.Name, out)
 	return 0, nil
-}
-
-// packCreate is `pack create`.
-func (c *call) packCreate() (int, error) {
-	out := c.args.one("output")
-	switch {
-	case out == "":
-		return 2, usage("the following required arguments were not provided:\n  --output <STUB>")
-	case strings.HasSuffix(out, ".smolmachine"):
-		return 1, failf("config operation failed: pack: the output must not end in .smolmachine")
-	}
-	m := machine{Image: c.args.one("image")}
-	if name := c.args.one("from-vm"); name != "" {
-		var err error
-		if m, err = c.store.get(name); err != nil {
-			return 1, err
-		}
-		if m.State != stopped && m.State != created {
-			return 1, failf("config operation failed: pack: VM '%s' is running. Stop it first with: smolvm machine stop --name %[1]s", name)
-		}
-	} else if m.Image == "" {
-		return 2, usage("the following required arguments were not provided:\n  <--image <REF>|--from-vm <NAME>>")
-	}
-	c.slow()
-	if err := os.WriteFile(out, []byte("#!/bin/sh\necho 'a stub of smolvmtest' >&2\nexit 1\n"), 0o755); err != nil {
-		return 1, err
-	}
-	return 0, writePack(out+".smolmachine", m)
-}
-
-func writePack(path string, m machine) error {
-	b, err := json.Marshal(packed{1, m})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, b, 0o644)
 }

@@ -72,6 +72,7 @@ func askPack(w *world) {
 	}
 	stub := w.path("stub")
 	w.refused("VM 'm' is running. Stop it first with: smolvm machine stop --name m", "pack", "create", "--from-vm", "m", "-o", stub)
+	w.sh("m", "echo packed >/var/tmp/f; rm /etc/hostname; sleep 1000 >/dev/null 2>&1 </dev/null &")
 	w.ok("machine", "stop", "--name", "m")
 	w.refused("must not end in .smolmachine", "pack", "create", "--from-vm", "m", "-o", stub+".smolmachine")
 	w.fault("pack:fail=no room").refused("no room", "pack", "create", "--from-vm", "m", "-o", stub)
@@ -81,6 +82,15 @@ func askPack(w *world) {
 	}
 	w.ok("machine", "create", "--name", "n", "--from", stub+".smolmachine")
 	w.equal("image", w.shown("n")["image"], any("alpine"))
+	w.ok("machine", "start", "--name", "n", "--branchable")
+	w.branch("n", "c")
+	for _, name := range []string{"n", "c"} {
+		w.equal("disk of "+name, w.sh(name, "cat /var/tmp/f; ls /etc/hostname 2>/dev/null; pgrep -x sleep | wc -l"), "packed\n0")
+	}
+	text := w.read(stub + ".smolmachine")
+	w.write(w.path("cut"), text[:len(text)-100])
+	w.refused("the pack is cut off", "machine", "create", "--name", "o", "--from", w.path("cut"))
+	w.refused("vm not found", "machine", "status", "--name", "o")
 	w.write(stub+".smolmachine", "short")
 	w.refused("sidecar file too small to contain footer", "machine", "create", "--name", "o", "--from", stub+".smolmachine")
 	w.ok("pack", "create", "--image", "alpine", "--output", w.path("other"))

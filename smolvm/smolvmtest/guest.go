@@ -16,6 +16,7 @@ import (
 // backend is the part of a runner.Backend that the machines need, and the end of one whose keeper may not answer.
 type backend interface {
 	runner.Backend
+	runner.Unpacker
 	Down(ctx context.Context, s runner.Scope) error
 }
 
@@ -60,7 +61,7 @@ func (c *call) wake(m *machine) (runner.Session, error) {
 	if err := c.store.update(m.Name, func(now *machine) { now.Scope = dir }); err != nil { // before there is something to find
 		return nil, err
 	}
-	s, err := b.Start(c.ctx, scope, spec, nil)
+	s, err := c.startFresh(b, scope, m, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -222,6 +222,9 @@ func (c *call) remove(name string, cascade bool, tell func(string)) error {
 	}
 	err = c.store.change(func(all map[string]machine) error {
 		delete(all, name)
+		if len(all) == 0 { // nobody starts anything then
+			os.Remove(c.store.dirs().Runtime) //nolint:errcheck // it may not be there, and one that is not empty stays
+		}
 		return nil
 	})
 	if err == nil {

@@ -11,7 +11,8 @@
 //
 // Differences from smolvm that a test can meet: there is no image, the guest sees the host's files copy-on-write (less
 // what SMOLVM_TEST_HIDE names, where it has empty folders); there is no network and no port is really published; a
-// child cannot be branched again; a staged mount is a live one; a pack carries the configuration and no disk.
+// child cannot be branched again; a staged mount is a live one; a branch cannot be packed, and no pack
+// carries what lies in a folder of SMOLVM_TEST_HIDE.
 //
 // Variables that steer it:
 //
@@ -102,7 +103,11 @@ func (c *call) run(cmd *command) (int, error) {
 	if over, err := c.strike(); over || err != nil {
 		return 0, err
 	}
-	return cmd.run(c)
+	code, err := cmd.run(c)
+	if f := c.fault("after"); f != nil && err == nil {
+		return 1, failf("%s", f.or("agent operation failed: injected by a test"))
+	}
+	return code, err
 }
 
 // machineOf finds the name of the machine that the call is about, for those commands that take it from the environment

@@ -44,6 +44,7 @@ type machine struct {
 	Stored    bool              `json:"stored"` // branched with --branchable: what ls calls branchable
 	Process   process           `json:"process"`
 	Scope     string            `json:"scope"` // folder of the sandbox's keeper, "" before the first start
+	LastPID   int               `json:"last_pid"`
 	Child     string            `json:"child"` // name in that keeper; "" is the keeper's parent
 }
 
