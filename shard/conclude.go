@@ -20,6 +20,8 @@ import (
 func (r *run) conclude(ctx context.Context, source runner.Source, attempts []*attempt) (Result, error) {
 	res := Result{
 		ReportDir: r.dir.path, Seed: r.options.Seed, Started: r.started, Setup: r.options.Setup,
+		Node: r.options.Node, RunID: r.options.RunID, Count: r.options.Count,
+		Configured: len(r.options.JUnit) > 0, AllowEmpty: r.options.AllowEmpty,
 	}
 	if !r.lastFork.IsZero() {
 		res.Fork = r.lastFork.Sub(r.started)
@@ -85,7 +87,7 @@ func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 // reported takes over what the reports say of the shard. A command that ends with a code for "no test found" and has a
 // report without a case has not failed.
 func (s *Shard) reported(rep report.Shard) {
-	s.Totals, s.Checked = rep.Totals, rep.Checked
+	s.Totals, s.Checked, s.Identity = rep.Totals, rep.Checked, identityOf(rep)
 	switch {
 	case s.State == Passed && (rep.State == "failed" || rep.State == "error"):
 		s.State = Failed
@@ -103,7 +105,7 @@ func (r *run) hint() string {
 
 func (r *run) shardOf(a *attempt) Shard {
 	s := Shard{
-		Number: a.number, Of: a.total, State: a.state, Reason: a.reason, Exit: a.exit.Code, Signal: a.exit.Signal,
+		Number: a.number, Of: a.total, Node: r.options.Node.Index, State: a.state, Reason: a.reason, Exit: a.exit.Code, Signal: a.exit.Signal,
 		Child: a.child.Slug, Seed: seedOf(r.options.Seed, a.number), Started: a.started, Fork: a.forkTook, Wall: a.wall,
 		NotCollected: a.collected.skipped, Leftover: a.output.leftover,
 	}
