@@ -28,7 +28,7 @@ var layout = map[string]rule{
 	".": {},
 	"cmd": {
 		ours:   []string{"cmd/config", "shard", "runner", "runner/gvisor", "runner/host", "smolvm", "report"},
-		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
+		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/bmatcuk/doublestar/v4"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},
 	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},

@@ -94,7 +94,7 @@ func newRoot(d deps) *cobra.Command {
 	d.setting(root.PersistentFlags(), "backend", "`kind` of sandbox: auto, gvisor, host or smolvm")
 	root.AddCommand(
 		newShard(d, runShard), newUp(d, runUp), newDown(d, runDown), newRun(d, runRun), newFork(d, runFork),
-		newList(d, runList), newDoctor(d, runDoctor), newVersion(d, runVersion),
+		newList(d, runList), newMerge(d, runMerge), newDoctor(d, runDoctor), newVersion(d, runVersion),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

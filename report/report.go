@@ -29,7 +29,15 @@ type Attempt struct {
 	Missing            []string      // named report paths where no fresh file lay, as the user wrote them
 	Reports            []File        // read in byte order of their names
 	OutputTail         string        // last lines of the shard's output
-	Merged             bool          // the report was written by Merge: its suites keep their boxer properties
+	Title              string        // how it is shown; "" is `shard 2/4`
+
+	// Merged says that the reports stand for themselves: Merge wrote them on another machine, or nobody knows which
+	// command did. The exit code is unknown and counts for nothing, and suites keep their boxer properties and get no
+	// others. A case's Shard and Attempt are those of the properties.
+	Merged bool
+
+	// Skip leaves cases of a Merged attempt out; nil leaves none out.
+	Skip func(Case) bool
 
 	// Artifact gives where a file that the report mentions was collected to, seen from the merged report, and ""
 	// for one that was not. Nil leaves all mentions as they are.

@@ -14,7 +14,12 @@ const enoughCases = 10
 // balance looks whether each test ran once. Nothing was dealt here, so the shards' reports are the only witnesses:
 // what a command was to run is not known, but that a report is missing is, and that two shards ran the same.
 func balance(shards []Shard, rep report.Result, configured bool) Ledger {
-	l := Ledger{Closed: true}
+	return balanceNodes(shards, rep, configured, nil, nil)
+}
+
+// balanceNodes does it for the shards of several nodes, some of which are missing; notes are those of the nodes.
+func balanceNodes(shards []Shard, rep report.Result, configured bool, missing []int, notes []string) Ledger {
+	l := Ledger{Notes: notes}
 	tests, unchecked := 0, []int{}
 	for _, s := range shards {
 		if s.Checked {
@@ -29,7 +34,10 @@ func balance(shards []Shard, rep report.Result, configured bool) Ledger {
 		}
 	}
 	parts := append(notEnded(shards), unread(shards, rep, configured)...)
-	l.Closed = len(unread(shards, rep, configured)) == 0
+	if len(missing) > 0 {
+		parts = append(parts, "missing: "+listOf("node", missing))
+	}
+	l.Closed = len(unread(shards, rep, configured)) == 0 && len(missing) == 0
 	doubled := l.doubled(shards)
 	parts = append(parts, doubled...)
 	l.shared(rep)
