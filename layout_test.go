@@ -33,8 +33,11 @@ var layout = map[string]rule{
 	},
 	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
 	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
-	"shard":      {ours: []string{"runner", "report"}, theirs: []string{"golang.org/x/sync/errgroup"}},
-	"runner":     {},
+	"shard": {
+		ours: []string{"runner", "report"}, theirs: []string{"golang.org/x/sync/errgroup"},
+		tests: []string{"github.com/santhosh-tekuri/jsonschema/v6"},
+	},
+	"runner": {},
 	"runner/files": {
 		ours: []string{"runner"}, theirs: []string{"golang.org/x/sys", "github.com/bmatcuk/doublestar/v4"},
 	},
