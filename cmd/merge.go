@@ -99,13 +99,16 @@ func (o *mergeOptions) at(path string) string {
 	return filepath.Join(o.dir, path)
 }
 
-func runMerge(_ context.Context, o mergeOptions) error {
+func runMerge(ctx context.Context, o mergeOptions) error {
 	var result shard.Result
 	var err error
 	if len(o.inputs.files) > 0 {
-		result, err = o.mergeFiles()
+		result, err = o.mergeFiles(ctx)
 	} else {
-		result, err = shard.Merge(o.nodes())
+		result, err = shard.Merge(ctx, o.nodes())
+	}
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		return cause
 	}
 	if o.call.json && result.ReportDir != "" {
 		b, failed := result.JSON()
@@ -135,13 +138,13 @@ func (o mergeOptions) nodes() shard.MergeOptions {
 	return m
 }
 
-func (o mergeOptions) mergeFiles() (shard.Result, error) {
+func (o mergeOptions) mergeFiles(ctx context.Context) (shard.Result, error) {
 	var files []report.File
 	for _, f := range o.inputs.files {
 		files = append(files, report.File{Path: o.at(f), Name: f})
 	}
 	if o.Output != "-" {
-		return shard.MergeFiles(files, o.outputFile(), o.masked(o.Err))
+		return shard.MergeFiles(ctx, files, o.outputFile(), o.masked(o.Err))
 	}
 	dir, err := os.MkdirTemp("", "boxer-merge-")
 	if err != nil {
@@ -149,7 +152,7 @@ func (o mergeOptions) mergeFiles() (shard.Result, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "junit.xml")
-	result, err := shard.MergeFiles(files, path, o.masked(o.Err))
+	result, err := shard.MergeFiles(ctx, files, path, o.masked(o.Err))
 	if err == nil {
 		err = o.copyOut(path)
 	}

@@ -30,7 +30,7 @@ func inspectAttempt(a Attempt, o Options) *attempt {
 	files := slices.Clone(a.Reports)
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	for _, file := range files {
-		src := inspect(file)
+		src := inspect(file, o.Stop)
 		if src.err != nil && src.err.Kind == NotJUnit && !a.Configured {
 			in.warnings = append(in.warnings, "not read: "+src.err.Error())
 			continue // boxer only guessed that it was a report

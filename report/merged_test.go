@@ -1,6 +1,9 @@
 package report
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -56,5 +59,28 @@ func TestSkip(t *testing.T) {
 	a.Merged = false // the rules apply to what a shard wrote, whatever the caller thinks
 	if _, r := mergeFor(t, Options{}, a); r.Bad() != 2 {
 		t.Errorf("%+v", r.Totals)
+	}
+}
+
+// A merge that is told to stop does so in the middle of a file, and leaves what was there before.
+func TestStop(t *testing.T) {
+	stop := make(chan struct{})
+	a := Attempt{Shard: 1, Of: 1, Attempt: 1, Exit: 1, Configured: true, Reports: []File{{Path: writeBig(t, 100, 1000), Name: "big.xml"}}}
+	seen := 0
+	dir := t.TempDir()
+	to := filepath.Join(dir, "merged.xml")
+	if err := os.WriteFile(to, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Merge([]Attempt{a}, Options{Stop: stop, Visit: func(Case) {
+		if seen++; seen == 10 {
+			close(stop)
+		}
+	}}, to)
+	if !errors.Is(err, ErrStopped) || seen > 10_000 {
+		t.Errorf("error %v after %d cases", err, seen)
+	}
+	if b, err := os.ReadFile(to); string(b) != "before" || len(entries(t, dir)) != 1 {
+		t.Errorf("%q, %v, %q", b, err, entries(t, dir))
 	}
 }

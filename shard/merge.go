@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +27,8 @@ type MergeOptions struct {
 // Merge joins the reports of the nodes of one run, by the rules by which the shards of one node were joined. Only the
 // last attempt of a node counts. What is missing, cannot be read or does not belong together is in the error, all of
 // it by name; unless the nodes contradict each other, the others are merged all the same, and an error case stands in
-// the report for each that is not there.
-func Merge(o MergeOptions) (Result, error) {
+// the report for each that is not there. When ctx ends, the error is its cause, and there is no outcome.
+func Merge(ctx context.Context, o MergeOptions) (Result, error) {
 	if err := o.refuse(); err != nil {
 		return Result{ExitCode: exitUsage}, err
 	}
@@ -54,7 +55,10 @@ func Merge(o MergeOptions) (Result, error) {
 		}
 		return Result{ExitCode: code}, errors.Join(problems...)
 	}
-	err := m.run()
+	err := m.run(ctx)
+	if errors.Is(err, report.ErrStopped) {
+		return Result{ExitCode: exitBroken}, context.Cause(ctx)
+	}
 	return m.result, errors.Join(append(problems, err)...)
 }
 
@@ -78,7 +82,7 @@ type nodeMerge struct {
 	counted map[int]report.Totals // by shard, from the reports
 }
 
-func (m *nodeMerge) run() error {
+func (m *nodeMerge) run(ctx context.Context) error {
 	to := m.options.File
 	m.result.ReportDir = to
 	if to == "" {
@@ -91,7 +95,10 @@ func (m *nodeMerge) run() error {
 	}
 	err := m.place()
 	m.join()
-	rep, merged := report.Merge(m.attempts(), report.Options{AllowEmpty: "yes", Visit: m.count}, to)
+	rep, merged := report.Merge(m.attempts(), report.Options{AllowEmpty: "yes", Visit: m.count, Stop: ctx.Done()}, to)
+	if errors.Is(merged, report.ErrStopped) {
+		return merged
+	}
 	if merged != nil {
 		err = errors.Join(err, notWritten("the merged report was not written", filepath.Dir(to), merged))
 	}

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -70,7 +72,7 @@ func joined(t *testing.T, base string, folders ...string) (Result, error, string
 	for _, f := range folders {
 		o.Folders = append(o.Folders, filepath.Join(base, f))
 	}
-	res, err := Merge(o)
+	res, err := Merge(t.Context(), o)
 	return res, err, said.String()
 }
 
@@ -305,5 +307,25 @@ func TestMergeIntoAFolderThatHoldsAttempts(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(base, "out/node-1", mergedFile)); err != nil {
 		t.Error("the earlier attempt is gone")
+	}
+}
+
+// Who interrupts a merge gets no half of it.
+func TestMergeIsInterrupted(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	putNode(t, filepath.Join(base, "a"), node(1, 1, 2))
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	res, err := Merge(ctx, MergeOptions{Dir: filepath.Join(base, "out"), Base: base, Folders: []string{filepath.Join(base, "a")}, Out: io.Discard})
+	if !errors.Is(err, cause) || res.ExitCode == 0 {
+		t.Errorf("exit code %d, %v", res.ExitCode, err)
+	}
+	if got := tree(t, filepath.Join(base, "out")); strings.Contains(" "+got, " junit.xml") || strings.Contains(got, ".tmp") {
+		t.Errorf("left %s", got)
+	}
+	if _, err := MergeFiles(ctx, []report.File{{Path: filepath.Join(base, "a/junit.xml"), Name: "a"}}, filepath.Join(base, "x.xml"), io.Discard); !errors.Is(err, cause) {
+		t.Errorf("files: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,14 +13,17 @@ import (
 
 // MergeFiles joins JUnit reports of whatever origin into one at path. Nobody knows which commands wrote them, so
 // nothing is concluded from an exit code: each result counts as it stands. The Result has no shards.
-func MergeFiles(files []report.File, path string, out io.Writer) (Result, error) {
+func MergeFiles(ctx context.Context, files []report.File, path string, out io.Writer) (Result, error) {
 	var all []report.Attempt
 	for i, f := range files {
 		all = append(all, report.Attempt{
 			Shard: i + 1, Of: len(files), Attempt: 1, Title: f.Name, Merged: true, Configured: true, Reports: []report.File{f},
 		})
 	}
-	rep, err := report.Merge(all, report.Options{}, path)
+	rep, err := report.Merge(all, report.Options{Stop: ctx.Done()}, path)
+	if errors.Is(err, report.ErrStopped) {
+		return Result{ExitCode: exitBroken}, context.Cause(ctx)
+	}
 	if err != nil {
 		err = notWritten("the merged report was not written", filepath.Dir(path), err)
 	}

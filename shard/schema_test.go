@@ -76,7 +76,7 @@ func TestResultsAreValid(t *testing.T) {
 		valid(t, s, "merged: "+name, []byte(contents(t, m.base, "out", resultFile)))
 	}
 	put(t, m.base, "any.xml", `<testsuite><testcase name="a"><failure/></testcase>`)
-	res, err := MergeFiles([]report.File{{Path: filepath.Join(m.base, "any.xml"), Name: "any.xml"}}, filepath.Join(m.base, "all.xml"), new(bytes.Buffer))
+	res, err := MergeFiles(t.Context(), []report.File{{Path: filepath.Join(m.base, "any.xml"), Name: "any.xml"}}, filepath.Join(m.base, "all.xml"), new(bytes.Buffer))
 	doc, err2 := res.JSON()
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
