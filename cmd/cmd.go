@@ -94,7 +94,7 @@ func newRoot(d deps) *cobra.Command {
 	d.setting(root.PersistentFlags(), "backend", "`kind` of sandbox: auto, gvisor, host or smolvm")
 	root.AddCommand(
 		newShard(d, runShard), newUp(d, runUp), newDown(d, runDown), newRun(d, runRun), newFork(d, runFork), newPack(d),
-		newList(d, runList), newGC(d, runGC), newDoctor(d, runDoctor), newVersion(d, runVersion),
+		newList(d, runList), newGC(d, runGC), newMerge(d, runMerge), newDoctor(d, runDoctor), newVersion(d, runVersion),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

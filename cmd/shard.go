@@ -28,8 +28,9 @@ func newShard(d deps, run func(context.Context, shardOptions) error) *cobra.Comm
 		Short: "Run one shard of the tests in each of several forks of the sandbox",
 		Long: "Prepares the sandbox if none runs, forks it, runs COMMAND in each child at once, merges the reports and removes\n" +
 			"what was started. In COMMAND and in paths, <i> is the shard from 1, <i0> from 0, <n> how many there are and\n" +
-			"<child> the child's name; {i} and so on mean the same where a shell would read < and >.\n\n" + exitHelp(),
-		Example: "  boxer shard --count 4 -- npm test -- '--shard=<i>/<n>'",
+			"<child> the child's name; {i} and so on mean the same where a shell would read < and >.\n\n" + nodeHelp + exitHelp(),
+		Example: "  boxer shard --count 4 -- npm test -- '--shard=<i>/<n>'\n" +
+			"  boxer shard --count 4 --node 2/5 -- npm test -- '--shard=<i>/<n>'",
 	}
 	takesCommand(c)
 	d.shardFlags(c)
@@ -44,6 +45,7 @@ func (d deps) shardFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	d.setting(f, "count", "`number` of children, or auto: as many as processors and memory admit")
+	d.setting(f, "node", "which of several CI `machines` this is, such as 2/5; auto: as the CI system says; none: the only one")
 	d.setting(f, "junit", "`pattern` of JUnit reports that the command writes (repeatable)")
 	d.setting(f, "artifacts", "`pattern` of other files to bring out (repeatable)")
 	d.setting(f, "worktree", "`private`: each child writes to its own copy, or shared: all write to the real one")
@@ -112,6 +114,7 @@ func (o *shardOptions) options(s scoped) shard.Options {
 		Secrets:    config.Secrets(append(append([]string(nil), o.Env...), s.Env...)),
 		AllowEmpty: yesNo(s.Shard.AllowEmpty), Reruns: s.Shard.Reruns, EmptyExitCodes: s.Shard.EmptyCodes,
 	}
+	o.onNode(&opts)
 	if opts.Count == 0 {
 		opts.Count = autoCount(runtime.GOMAXPROCS(0), runner.FreeMemory("/"))
 	}
@@ -134,6 +137,7 @@ func yesNo(word string) string {
 
 func runShard(ctx context.Context, o shardOptions) error {
 	o.show()
+	o.sayNode()
 	began := o.now()
 	session, err := o.start(ctx, o.scoped, o.scoped.Shard.Worktree)
 	if err != nil {

@@ -78,10 +78,10 @@ func (m *merger) note(attempts []*attempt) {
 	for _, a := range attempts {
 		m.result.Unread = append(m.result.Unread, a.errs...)
 		for _, w := range append(a.warnings, a.attached.warnings()...) {
-			m.warn("shard %s: %s", a.title(), w)
+			m.warn("%s: %s", a.label(), w)
 		}
 		if a.vouched() && a.bad > 0 {
-			m.warn("shard %s: the command ended with exit code 0, but its report shows %d bad cases; they count", a.title(), a.bad)
+			m.warn("%s: the command ended with exit code 0, but its report shows %d bad cases; they count", a.label(), a.bad)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func listed(shown Case, from *record) Case {
 // properties stand in front of the suite's own.
 func (m *merger) properties(s *suite) []property {
 	a := s.attempt
-	if a.Merged && slices.ContainsFunc(s.props, func(p property) bool { return p.name == "boxer.shard" }) {
+	if a.Merged {
 		return s.props
 	}
 	return append([]property{

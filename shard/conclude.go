@@ -21,6 +21,8 @@ func (r *run) conclude(ctx context.Context, source runner.Source, attempts []*at
 	res := Result{
 		ReportDir: r.dir.path, Seed: r.options.Seed, Started: r.started, Setup: r.options.Setup,
 		Withheld: r.options.Withheld,
+		Node:     r.options.Node, RunID: r.options.RunID, Count: r.options.Count,
+		Configured: len(r.options.JUnit) > 0, AllowEmpty: r.options.AllowEmpty,
 	}
 	if !r.lastFork.IsZero() {
 		res.Fork = r.lastFork.Sub(r.started)
@@ -86,7 +88,7 @@ func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 // reported takes over what the reports say of the shard. A command that ends with a code for "no test found" and has a
 // report without a case has not failed.
 func (s *Shard) reported(rep report.Shard) {
-	s.Totals, s.Checked = rep.Totals, rep.Checked
+	s.Totals, s.Checked, s.Identity = rep.Totals, rep.Checked, identityOf(rep)
 	switch {
 	case s.State == Passed && (rep.State == "failed" || rep.State == "error"):
 		s.State = Failed
@@ -104,7 +106,7 @@ func (r *run) hint() string {
 
 func (r *run) shardOf(a *attempt) Shard {
 	s := Shard{
-		Number: a.number, Of: a.total, State: a.state, Reason: a.reason, Exit: a.exit.Code, Signal: a.exit.Signal,
+		Number: a.number, Of: a.total, Node: r.options.Node.Index, State: a.state, Reason: a.reason, Exit: a.exit.Code, Signal: a.exit.Signal,
 		Child: a.child.Slug, Seed: seedOf(r.options.Seed, a.number), Started: a.started, ForkStarted: a.forkBegun, Fork: a.forkTook, Wall: a.wall,
 		NotCollected: a.collected.skipped, Leftover: a.output.leftover,
 	}
@@ -177,7 +179,7 @@ func noTests(res Result, allowed string) bool {
 
 // tell writes result.json and the summary. What cannot be told is an error of the run, and changes its exit code.
 func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
-	unwritten := r.writePage(res)
+	unwritten := r.dir.writePage(res, r.options)
 	if unwritten == nil {
 		res.Page = pageFile
 	}

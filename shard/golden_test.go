@@ -56,9 +56,9 @@ var results = map[string]Result{
 			ran(2, Failed, 1, time.Second, report.Totals{Tests: 3, Passed: 1, Failures: 2}),
 		},
 		Report: report.Result{Totals: report.Totals{Tests: 5, Failures: 2}, Failed: []report.Case{
-			{Shard: 2, Classname: "cart", Name: "adds two", File: "test/cart.test.js", Line: 12, Message: "expected 3 to be 2\nat cart.js"},
-			{Shard: 2, Classname: "<b>x", Name: "##[error]\x1b[2J\nname ::error::", File: "a\u202e.js", Body: "\n  first line\nsecond"},
-			{Shard: 2, Classname: "stock", Name: "TestShip", Message: "Failed", Body: "=== RUN   TestShip\n    ship_test.go:12: 3 items, want 2\n--- FAIL: TestShip (0.00s)\n"},
+			{Shard: 2, Status: report.Failed, Classname: "cart", Name: "adds two", File: "test/cart.test.js", Line: 12, Message: "expected 3 to be 2\nat cart.js"},
+			{Shard: 2, Status: report.Failed, Classname: "<b>x", Name: "##[error]\x1b[2J\nname ::error::", File: "a\u202e.js", Body: "\n  first line\nsecond"},
+			{Shard: 2, Status: report.Errored, Classname: "stock", Name: "TestShip", Message: "Failed", Body: "=== RUN   TestShip\n    ship_test.go:12: 3 items, want 2\n--- FAIL: TestShip (0.00s)\n"},
 		}},
 		Ledger: Ledger{Closed: true, Line: "2 shards · 5 tests · each ran once"},
 		Wall:   time.Second,

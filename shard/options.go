@@ -3,6 +3,7 @@ package shard
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -26,8 +27,9 @@ type Options struct {
 	Base      string          // absolute folder that JUnit and Artifacts are relative to
 	JUnit     []string        // globs of reports; none: the usual places are looked at
 	Artifacts []string        // globs of other files to bring out
-	ReportDir string          // absolute folder of the host; "" is boxer-report in Base
+	ReportDir string          // absolute folder of the host; "" is boxer-report in Base, in it Node.Folder
 	Node      Node            // which part of the shards this machine runs; zero: all
+	RunID     RunID           // of the CI system, for boxer merge
 	FailFast  bool            // the first shard that fails ends the others
 	Keep      bool            // the children outlive the run
 
@@ -55,6 +57,20 @@ type Node struct {
 	Index, Total int // Index is from 1
 }
 
+// Folder is the name of the folder in the report folder that is a node's own, "" for the only one.
+func (n Node) Folder() string {
+	if n.Total < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s%d", nodePrefix, n.Index)
+}
+
+// RunID says which run of a CI system boxer is a part of. Outside of CI it is empty.
+type RunID struct {
+	ID      string // the same on all nodes and in all attempts
+	Attempt string // tells a later attempt of one node from an earlier one
+}
+
 // Mode is how a run shows what its shards are doing.
 type Mode string
 
@@ -68,6 +84,7 @@ const (
 const (
 	maxCount      = 1024
 	reportDirName = "boxer-report"
+	nodePrefix    = "node-"
 )
 
 // filled returns the options with their defaults in place.
@@ -79,7 +96,7 @@ func (o Options) filled() Options {
 		o.Worktree = runner.Private
 	}
 	if o.ReportDir == "" {
-		o.ReportDir = filepath.Join(o.Base, reportDirName)
+		o.ReportDir = filepath.Join(o.Base, reportDirName, o.Node.Folder())
 	}
 	if o.Node == (Node{}) {
 		o.Node = Node{1, 1}
@@ -130,9 +147,13 @@ func (o Options) inRepository(name string) string {
 	return rel
 }
 
-// ownPath is ReportDir as seen from Base, or "" if it lies elsewhere.
+// ownPath is the folder of all that boxer wrote as seen from Base, other nodes included, or "" if it lies elsewhere.
 func (o Options) ownPath() string {
-	rel, err := filepath.Rel(o.Base, o.ReportDir)
+	dir := o.ReportDir
+	if node := o.Node.Folder(); node != "" && filepath.Base(dir) == node && filepath.Dir(dir) != o.Base {
+		dir = filepath.Dir(dir)
+	}
+	rel, err := filepath.Rel(o.Base, dir)
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
 		return ""
 	}

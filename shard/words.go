@@ -32,14 +32,17 @@ func plural(n int, one string) string {
 }
 
 // list names shards by number: "shard 2", "shards 1, 2 and 4".
-func list(numbers []int) string {
+func list(numbers []int) string { return listOf("shard", numbers) }
+
+// listOf does it for anything that has numbers.
+func listOf(what string, numbers []int) string {
 	words := make([]string, len(numbers))
 	for i, n := range numbers {
 		words[i] = strconv.Itoa(n)
 	}
 	last := len(words) - 1
 	if last == 0 {
-		return "shard " + words[0]
+		return what + " " + words[0]
 	}
-	return "shards " + strings.Join(words[:last], ", ") + " and " + words[last]
+	return what + "s " + strings.Join(words[:last], ", ") + " and " + words[last]
 }
