@@ -65,6 +65,18 @@ func (b *browser) ask(page, probe string, answer any) {
 	b.open("file://"+filepath.Join(b.dir, "index.html"), answer)
 }
 
+// askWarm opens it from another page, in a browser that has started already.
+func (b *browser) askWarm(page, probe string, answer any) {
+	b.t.Helper()
+	b.put(page, probe)
+	start := filepath.Join(b.dir, "start.html")
+	const text = `<title>start</title><script>addEventListener('load', () => setTimeout(() => { location = 'index.html' }, 300))</script>`
+	if err := os.WriteFile(start, []byte(text), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	b.open("file://"+start, answer)
+}
+
 // askServed does the same over HTTP.
 func (b *browser) askServed(page, probe string, answer any) {
 	b.t.Helper()
