@@ -104,7 +104,7 @@ func (b *browser) open(address string, answer any) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 4*time.Minute)
 	defer cancel()
-	home := b.t.TempDir()
+	home := b.home()
 	cmd := exec.Command(chromium(b.t), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-breakpad", "--disable-crash-reporter",
 		"--user-data-dir="+home, address)
@@ -121,6 +121,11 @@ func (b *browser) open(address string, answer any) {
 		cmd.Wait()
 	}()
 	defer func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Second):
+		}
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		<-ended
 	}()
@@ -138,6 +143,21 @@ func (b *browser) open(address string, answer any) {
 	case <-ctx.Done():
 		b.t.Fatal("no answer from Chromium")
 	}
+}
+
+// home is Chromium's own folder. What it started may write into it a moment longer than it lives itself.
+func (b *browser) home() string {
+	b.t.Helper()
+	dir, err := os.MkdirTemp("", "boxer-chromium-")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		for deadline := time.Now().Add(10 * time.Second); os.RemoveAll(dir) != nil && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	return dir
 }
 
 func chromium(t testing.TB) string {
