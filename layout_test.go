@@ -33,8 +33,11 @@ var layout = map[string]rule{
 	},
 	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
 	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
-	"shard":      {ours: []string{"runner", "report"}, theirs: []string{"golang.org/x/sync/errgroup"}},
-	"runner":     {},
+	"shard": {
+		ours: []string{"shard/...", "runner", "report", "report/text"}, theirs: []string{"golang.org/x/sync/errgroup"},
+	},
+	"shard/screen": {ours: []string{"report/text"}},
+	"runner":       {},
 	"runner/files": {
 		ours: []string{"runner"}, theirs: []string{"golang.org/x/sys", "github.com/bmatcuk/doublestar/v4"},
 	},
@@ -50,6 +53,7 @@ var layout = map[string]rule{
 	"smolvm":             {ours: []string{"runner"}},
 	"smolvm/smolvmtest":  {ours: []string{"runner", "runner/gvisor"}},
 	"report":             {theirs: []string{"github.com/joshdk/go-junit"}},
+	"report/text":        {},
 }
 
 // folders are all that may lie at the top.

@@ -183,8 +183,8 @@ func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
 	if failed != nil {
 		err = errors.Join(err, notWritten("the result was not written", r.dir.path, failed))
 	}
-	r.screen.close(func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
-	if failed := r.screen.err(); failed != nil {
+	r.screen.Close(func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
+	if failed := r.screen.Err(); failed != nil {
 		err = errors.Join(err, (&runner.Error{
 			Reason: "what the run had to say could not be printed", Cause: "OUTPUT_NOT_WRITTEN",
 			Fix: "cat " + filepath.Join(r.dir.path, resultFile),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/report/text"
 )
 
 // enoughCases make two equal sets of tests no coincidence, even where no case names its file.
@@ -33,15 +34,15 @@ func balance(shards []Shard, rep report.Result, configured bool) Ledger {
 	doubled := l.doubled(rep)
 	parts = append(parts, doubled...)
 	l.shared(rep)
-	head := []string{plural(len(shards), "shard")}
+	head := []string{text.Plural(len(shards), "shard")}
 	switch {
 	case len(unchecked) == len(shards):
 		parts = append(parts, "not checked: no report")
 	case len(unchecked) > 0:
-		parts = append(parts, "not checked: no report from "+list(unchecked))
+		parts = append(parts, "not checked: no report from "+text.List(unchecked))
 	}
 	if len(unchecked) < len(shards) {
-		head = append(head, plural(tests, "test"))
+		head = append(head, text.Plural(tests, "test"))
 	}
 	if len(parts) == 0 {
 		parts = append(parts, l.once())
@@ -72,7 +73,7 @@ func notEnded(shards []Shard) []string {
 			}
 		}
 		if len(numbers) > 0 {
-			parts = append(parts, fmt.Sprintf(words[state], list(numbers)))
+			parts = append(parts, fmt.Sprintf(words[state], text.List(numbers)))
 		}
 	}
 	return parts
@@ -100,10 +101,10 @@ func unread(shards []Shard, rep report.Result, configured bool) []string {
 	}
 	var parts []string
 	if len(gone) > 0 {
-		parts = append(parts, "missing: the report of "+list(gone))
+		parts = append(parts, "missing: the report of "+text.List(gone))
 	}
 	if len(broken) > 0 {
-		parts = append(parts, "cannot be read whole: the report of "+list(broken))
+		parts = append(parts, "cannot be read whole: the report of "+text.List(broken))
 	}
 	return parts
 }
@@ -127,9 +128,9 @@ func (l *Ledger) doubled(rep report.Result) []string {
 		case len(same) == 1:
 		case len(s.Files) > 0 || len(s.IDs) >= enoughCases:
 			l.Closed = false
-			parts = append(parts, fmt.Sprintf("%s ran the same %s: the command ignores the shard index", list(same), plural(len(s.IDs), "test")))
+			parts = append(parts, fmt.Sprintf("%s ran the same %s: the command ignores the shard index", text.List(same), text.Plural(len(s.IDs), "test")))
 		default:
-			l.Notes = append(l.Notes, fmt.Sprintf("%s ran tests of the same names (%d)", list(same), len(s.IDs)))
+			l.Notes = append(l.Notes, fmt.Sprintf("%s ran tests of the same names (%d)", text.List(same), len(s.IDs)))
 		}
 	}
 	return parts
@@ -149,7 +150,7 @@ func (l *Ledger) shared(rep report.Result) {
 		})
 	}
 	if !alike && len(common) > 0 {
-		l.Notes = append(l.Notes, fmt.Sprintf("%s ran in every shard", plural(len(common), "test")))
+		l.Notes = append(l.Notes, fmt.Sprintf("%s ran in every shard", text.Plural(len(common), "test")))
 	}
 }
 

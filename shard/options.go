@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 // Options say what a run does. Command, paths and Env may hold placeholders: <i> (the shard, from 1), <i0> (from 0),
@@ -108,6 +109,14 @@ func (o Options) total() int { return o.Count * o.Node.Total }
 
 // number is the shard that the k-th child of this node runs, k from 0.
 func (o Options) number(k int) int { return (o.Node.Index-1)*o.Count + k + 1 }
+
+// screen is what the options say of the live output.
+func (o Options) screen() screen.Screen {
+	return screen.New(screen.Config{
+		Out: o.Out, Live: o.Mode == Live, Quiet: o.Mode == Quiet, Fence: o.Fence, Width: o.Width,
+		First: o.number(0), Count: o.Count, Total: o.total(),
+	})
+}
 
 // display shortens a path of the host for people, who can type it where they are: in Base, or else anywhere.
 func (o Options) display(path string) string {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 // screenOf is what was written, and lets a test wait for a part of it.
@@ -183,7 +184,7 @@ func TestAFullDiskStopsNoCommand(t *testing.T) {
 	}
 	var seen bytes.Buffer
 	p := &pump{pipe: pipe, log: full, clean: newRedactor(nil), done: make(chan struct{})}
-	p.lines = &liner{emit: func(b []byte) { seen.Write(b) }}
+	p.lines = &screen.Liner{Emit: func(b []byte) { seen.Write(b) }}
 	go p.run()
 	text := strings.Repeat("x\n", 200_000) // more than a pipe holds
 	if _, err := w.WriteString(text); err != nil {

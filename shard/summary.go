@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/report/text"
 )
 
 const (
@@ -30,7 +31,7 @@ func writeShards(b *strings.Builder, res Result, o Options) {
 	for _, s := range res.Shards {
 		line := fmt.Sprintf("[%d/%d] %-9s ", s.Number, s.Of, s.State)
 		said := outcome(s)
-		if reason := harmless(cut(s.Reason, maxShownText)); reason != "" && shared == "" {
+		if reason := text.Harmless(text.Cut(s.Reason, maxShownText)); reason != "" && shared == "" {
 			said = strings.TrimPrefix(said+": "+reason, ": ")
 		}
 		line += said
@@ -43,14 +44,14 @@ func writeShards(b *strings.Builder, res Result, o Options) {
 		}
 	}
 	if shared != "" {
-		b.WriteString(harmless(cut(shared, maxShownText)) + "\n")
+		b.WriteString(text.Harmless(text.Cut(shared, maxShownText)) + "\n")
 	}
 }
 
 // writeTail shows the end of an output that was not shown as it came.
 func writeTail(b *strings.Builder, tail []string) {
 	for _, line := range tail {
-		fmt.Fprintf(b, "  | %s\n", harmless(cut(strings.TrimRight(line, "\r"), maxShownText)))
+		fmt.Fprintf(b, "  | %s\n", text.Harmless(text.Cut(strings.TrimRight(line, "\r"), maxShownText)))
 	}
 }
 
@@ -72,15 +73,15 @@ func outcome(s Shard) string {
 	var parts []string
 	switch {
 	case s.Checked:
-		parts = append(parts, plural(s.Tests, "test"))
+		parts = append(parts, text.Plural(s.Tests, "test"))
 		if bad := s.Bad(); bad > 0 {
-			parts = append(parts, thousands(bad)+" failed")
+			parts = append(parts, text.Thousands(bad)+" failed")
 		}
 		if s.Skipped > 0 {
-			parts = append(parts, thousands(s.Skipped)+" skipped")
+			parts = append(parts, text.Thousands(s.Skipped)+" skipped")
 		}
 		if s.Flaky > 0 {
-			parts = append(parts, thousands(s.Flaky)+" flaky")
+			parts = append(parts, text.Thousands(s.Flaky)+" flaky")
 		}
 	case s.Signal != 0 && s.Reason == "":
 		parts = append(parts, "ended by "+signalName(s.Signal))
@@ -88,7 +89,7 @@ func outcome(s Shard) string {
 		parts = append(parts, fmt.Sprintf("exit code %d", s.Exit))
 	}
 	if !s.Started.IsZero() {
-		parts = append(parts, seconds(s.Wall))
+		parts = append(parts, text.Seconds(s.Wall))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -101,7 +102,7 @@ func writeFailures(b *strings.Builder, res Result) {
 	b.WriteString("\n")
 	for i, c := range failed {
 		if i == maxShownFailures {
-			fmt.Fprintf(b, "... and %s more, all in %s\n", plural(bad(res)-i, "failure"), mergedFile)
+			fmt.Fprintf(b, "... and %s more, all in %s\n", text.Plural(bad(res)-i, "failure"), mergedFile)
 			break
 		}
 		writeFailure(b, c)
@@ -117,15 +118,15 @@ func writeFailure(b *strings.Builder, c report.Case) {
 	if c.Classname != "" && c.Classname != c.Name {
 		name = c.Classname + " > " + name
 	}
-	fmt.Fprintf(b, "FAILED [%d] %s\n", c.Shard, harmless(cut(name, maxShownText)))
+	fmt.Fprintf(b, "FAILED [%d] %s\n", c.Shard, text.Harmless(text.Cut(name, maxShownText)))
 	if message := said(c); message != "" {
-		fmt.Fprintf(b, "       %s\n", harmless(cut(message, maxShownText)))
+		fmt.Fprintf(b, "       %s\n", text.Harmless(text.Cut(message, maxShownText)))
 	}
 	switch {
 	case c.File != "" && c.Line > 0:
-		fmt.Fprintf(b, "       %s:%d\n", harmless(cut(c.File, maxShownText)), c.Line)
+		fmt.Fprintf(b, "       %s:%d\n", text.Harmless(text.Cut(c.File, maxShownText)), c.Line)
 	case c.File != "":
-		fmt.Fprintf(b, "       %s\n", harmless(cut(c.File, maxShownText)))
+		fmt.Fprintf(b, "       %s\n", text.Harmless(text.Cut(c.File, maxShownText)))
 	}
 }
 
@@ -149,10 +150,10 @@ func said(c report.Case) string {
 func writeWarnings(b *strings.Builder, res Result) {
 	for i, w := range res.Warnings {
 		if i == maxShownWarnings {
-			fmt.Fprintf(b, "... and %s more, all in %s\n", plural(len(res.Warnings)-i, "warning"), resultFile)
+			fmt.Fprintf(b, "... and %s more, all in %s\n", text.Plural(len(res.Warnings)-i, "warning"), resultFile)
 			break
 		}
-		fmt.Fprintf(b, "warning: %s\n", harmless(cut(w, maxShownText)))
+		fmt.Fprintf(b, "warning: %s\n", text.Harmless(text.Cut(w, maxShownText)))
 	}
 	for _, n := range res.Ledger.Notes {
 		fmt.Fprintf(b, "note: %s\n", n)
@@ -168,9 +169,9 @@ func writeWarnings(b *strings.Builder, res Result) {
 func writeEnd(b *strings.Builder, res Result, o Options) {
 	var took []string
 	if res.Setup > 0 {
-		took = append(took, "setup "+seconds(res.Setup))
+		took = append(took, "setup "+text.Seconds(res.Setup))
 	}
-	took = append(took, "fork "+seconds(res.Fork), "wall "+seconds(res.Wall))
+	took = append(took, "fork "+text.Seconds(res.Fork), "wall "+text.Seconds(res.Wall))
 	fmt.Fprintf(b, "%s\n", strings.Join(took, " · "))
 	if res.Bound != "" {
 		fmt.Fprintf(b, "%s\n", res.Bound)

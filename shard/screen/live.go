@@ -1,12 +1,13 @@
-package shard
+package screen
 
 import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/boxer-ci/boxer/report/text"
 )
 
 const refresh = 100 * time.Millisecond
@@ -31,15 +32,15 @@ type liveShard struct {
 	message string
 }
 
-func newLiveScreen(o Options, base *lineScreen) *liveScreen {
+func newLiveScreen(c Config, base *lineScreen) *liveScreen {
 	return &liveScreen{
-		lineScreen: base, width: o.Width, first: o.number(0), shards: make([]liveShard, o.Count),
+		lineScreen: base, width: c.Width, first: c.First, shards: make([]liveShard, c.Count),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
 
-func (s *liveScreen) open() {
-	s.lineScreen.open()
+func (s *liveScreen) Open() {
+	s.lineScreen.Open()
 	go s.keepDrawing()
 }
 
@@ -57,9 +58,9 @@ func (s *liveScreen) keepDrawing() {
 	}
 }
 
-func (s *liveScreen) prefix(int) string { return "" }
+func (s *liveScreen) Prefix(int) string { return "" }
 
-func (s *liveScreen) output(shard int, block []byte) {
+func (s *liveScreen) Output(shard int, block []byte) {
 	last := bytes.TrimRight(block, "\n")
 	last = last[bytes.LastIndexByte(last, '\n')+1:]
 	if len(last) == 0 {
@@ -70,7 +71,7 @@ func (s *liveScreen) output(shard int, block []byte) {
 	s.shards[shard-s.first].message = string(last)
 }
 
-func (s *liveScreen) state(shard int, state string) {
+func (s *liveScreen) State(shard int, state string) {
 	s.data.Lock()
 	defer s.data.Unlock()
 	l := &s.shards[shard-s.first]
@@ -79,11 +80,11 @@ func (s *liveScreen) state(shard int, state string) {
 	l.state, l.since = state, now
 }
 
-func (s *liveScreen) close(summary func(io.Writer)) {
+func (s *liveScreen) Close(summary func(io.Writer)) {
 	close(s.stop)
 	<-s.stopped
 	s.write(s.erase())
-	s.lineScreen.close(summary)
+	s.lineScreen.Close(summary)
 }
 
 // erase goes back to where the first line of the shards stands and clears all below.
@@ -118,42 +119,9 @@ func (s *liveScreen) line(i int, now time.Time) string {
 	default:
 		took = l.took
 	}
-	line := fmt.Sprintf("[%d/%d] %s %s", s.first+i, s.total, l.state, seconds(took))
-	if message := uncoloured(l.message); message != "" && l.state == "running" {
+	line := fmt.Sprintf("[%d/%d] %s %s", s.first+i, s.total, l.state, text.Seconds(took))
+	if message := text.Uncoloured(l.message); message != "" && l.state == "running" {
 		line += "  " + message
 	}
-	return cut(line, s.width-1)
-}
-
-func uncoloured(line string) string {
-	for strings.Contains(line, "\x1b") {
-		i := strings.Index(line, "\x1b")
-		line = line[:i] + line[i+max(1, len(colour.FindString(line[i:]))):]
-	}
-	return strings.ReplaceAll(line, "\t", " ")
-}
-
-// cut shortens a text to that many columns. Beyond the European scripts a character is taken to need two.
-func cut(text string, width int) string {
-	if columns(text) <= width {
-		return text
-	}
-	used := 1
-	for i, r := range text {
-		if used += columns(string(r)); used > width {
-			return text[:i] + "…"
-		}
-	}
-	return text
-}
-
-func columns(text string) int {
-	n := 0
-	for _, r := range text {
-		n++
-		if r >= 0x1100 {
-			n++
-		}
-	}
-	return n
+	return text.Cut(line, s.width-1)
 }
