@@ -109,6 +109,7 @@ func (a *attempt) prepare(s *suite) {
 		s.cases = joinReruns(s.cases)
 	}
 	a.attached.rewrite(s)
+	s.mask(a.options.Mask)
 	for i := range s.cases {
 		c := &s.cases[i]
 		c.Shard, c.Attempt = a.Shard, a.Attempt.Attempt

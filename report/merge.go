@@ -55,6 +55,7 @@ func (m *merger) errorCases(attempts []*attempt, others bool) int {
 			continue
 		}
 		e := a.errorCase(kind)
+		e.mask(m.options.Mask)
 		m.write(e.suite(a))
 		m.result.ErrorCases = append(m.result.ErrorCases, e)
 		m.result.Incomplete = m.result.Incomplete || kind == NotRun || a.Configured && len(a.errs) > 0

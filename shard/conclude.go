@@ -43,7 +43,10 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 	for i, a := range attempts {
 		all[i] = a.forReport(r.options)
 	}
-	o := report.Options{AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes}
+	o := report.Options{
+		AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes,
+		Mask: r.options.masker(),
+	}
 	to := filepath.Join(r.dir.path, mergedFile)
 	moved := r.dir.inPlace()
 	if moved != nil {
@@ -176,6 +179,7 @@ func noTests(res Result, allowed string) bool {
 
 // tell writes result.json and the summary. What cannot be told is an error of the run, and changes its exit code.
 func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
+	res = res.masked(r.options.masker())
 	doc, failed := res.JSON()
 	if failed == nil {
 		failed = r.dir.write(resultFile, doc)

@@ -2,12 +2,15 @@ package shard
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path"
+	"slices"
 	"strings"
+	"unicode/utf16"
 )
 
 const mask = "***"
@@ -82,12 +85,30 @@ func inReports(secrets []string) []string {
 	some := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	all := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 	numbers := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
+	attribute := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 	var out []string
 	for _, s := range secrets {
 		if !strings.Contains(reportWords, s) {
-			out = append(out, s, some.Replace(s), all.Replace(s), numbers.Replace(s))
+			out = append(out, s, some.Replace(s), all.Replace(s), numbers.Replace(s), attribute.Replace(s))
+			out = append(out, wide(s, binary.LittleEndian), wide(s, binary.BigEndian))
 		}
 	}
+	return out
+}
+
+// wide is a text in UTF-16, which some runners on their way from Windows write.
+func wide(s string, order binary.AppendByteOrder) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = order.AppendUint16(b, u)
+	}
+	return string(b)
+}
+
+// longestFirst leaves out empty ones. Of secrets that contain each other, the longer one goes first.
+func longestFirst(secrets []string) []string {
+	out := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })
+	slices.SortStableFunc(out, func(a, b string) int { return len(b) - len(a) })
 	return out
 }
 

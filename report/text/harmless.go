@@ -20,7 +20,12 @@ const resetColour = "\x1b[0m"
 // AppendHarmless appends one line of foreign text to dst so that it can do nothing but be read. Colours stay, and end
 // with the line. Other terminal sequences are dropped; control characters, marks that turn the direction of text, and
 // bytes that are no UTF-8 become visible. What a CI system would take for a command is broken up.
-func AppendHarmless(dst, line []byte) []byte {
+func AppendHarmless(dst, line []byte) []byte { return appendLine(dst, line, true) }
+
+// AppendPlain is AppendHarmless without the colours.
+func AppendPlain(dst, line []byte) []byte { return appendLine(dst, line, false) }
+
+func appendLine(dst, line []byte, colours bool) []byte {
 	start := len(dst)
 	coloured := false
 	for len(line) > 0 {
@@ -29,7 +34,7 @@ func AppendHarmless(dst, line []byte) []byte {
 			continue
 		}
 		if line[0] == 0x1b {
-			if seq := colour.Find(line); seq != nil {
+			if seq := colour.Find(line); seq != nil && colours {
 				dst, line = append(dst, seq...), line[len(seq):]
 				coloured = true
 				continue
@@ -95,12 +100,17 @@ func disarm(dst []byte, start int) []byte {
 }
 
 // Harmless is AppendHarmless for a text of one line; line ends become spaces.
-func Harmless(text string) string {
+func Harmless(text string) string { return string(AppendHarmless(nil, oneLine(text))) }
+
+// Plain is Harmless without the colours.
+func Plain(text string) string { return string(AppendPlain(nil, oneLine(text))) }
+
+func oneLine(text string) []byte {
 	b := []byte(text)
 	for i, c := range b {
 		if c == '\n' || c == '\r' {
 			b[i] = ' '
 		}
 	}
-	return string(AppendHarmless(nil, b))
+	return b
 }
