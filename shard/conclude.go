@@ -14,6 +14,7 @@ import (
 
 	"github.com/boxer-ci/boxer/report"
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 // conclude merges the reports while the children are removed, decides, and tells.
@@ -64,6 +65,8 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 
 // judge lays what the reports say over how the commands ended.
 func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
+	r.options.locate(rep.Failed)
+	r.options.locate(rep.FlakyCases)
 	res.Report = rep
 	res.Warnings = append(res.Warnings, rep.Warnings...)
 	for _, a := range attempts {
@@ -187,7 +190,8 @@ func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
 	if failed != nil {
 		err = errors.Join(err, notWritten("the result was not written", r.dir.path, failed))
 	}
-	r.screen.Close(func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
+	res.files = r.dir.results()
+	r.screen.Close(func() []screen.Block { return tails(res) }, func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
 	if failed := r.screen.Err(); failed != nil {
 		err = errors.Join(err, (&runner.Error{
 			Reason: "what the run had to say could not be printed", Cause: "OUTPUT_NOT_WRITTEN",

@@ -56,7 +56,7 @@ func (r *run) openOutput(number int) (*pump, *os.File, error) {
 		return nil, nil, err
 	}
 	p := &pump{pipe: pipe, log: log, clean: newRedactor(r.options.Secrets), done: make(chan struct{})}
-	p.lines = &screen.Liner{Prefix: r.screen.Prefix(number), Emit: func(block []byte) { r.screen.Output(number, block) }}
+	p.lines = r.screen.Lines(number)
 	go p.run()
 	return p, w, nil
 }

@@ -15,6 +15,7 @@ const maxLine = 64 << 10
 // hide behind one.
 type Liner struct {
 	Prefix string
+	Plain  bool               // without colours
 	Emit   func(block []byte) // gets whole lines, many at once
 	open   []byte             // the line that has not ended
 	cr     bool               // the last line ended with a carriage return
@@ -82,7 +83,11 @@ func (l *Liner) piece() {
 
 func (l *Liner) line() {
 	l.block = append(l.block, l.Prefix...)
-	l.block = text.AppendHarmless(l.block, l.open)
+	if l.Plain {
+		l.block = text.AppendPlain(l.block, l.open)
+	} else {
+		l.block = text.AppendHarmless(l.block, l.open)
+	}
 	l.block = append(l.block, '\n')
 	l.open = l.open[:0]
 	if len(l.block) >= maxLine {

@@ -137,7 +137,7 @@ func TestLiveScreen(t *testing.T) {
 	var out bytes.Buffer
 	s := New(Config{Count: 2, Out: &out, Width: 30, Live: true, First: 3, Total: 4}).(*liveScreen)
 	s.State(3, "running")
-	s.Output(3, []byte("first\n\x1b[31mok\x1b[0m 1\tx 日本日本日本日本日本\n"))
+	s.Lines(3).Write([]byte("first\n\x1b[31mok\x1b[0m 1\tx 日本日本日本日本日本\n"))
 	s.State(4, "running")
 	s.State(4, "failed")
 	now := s.shards[0].since
@@ -148,11 +148,8 @@ func TestLiveScreen(t *testing.T) {
 	if again := string(s.draw(now)); again != "\x1b[2A\r\x1b[J"+drawn {
 		t.Errorf("not rewritten in place: %q", again)
 	}
-	if s.Prefix(3) != "" {
-		t.Error("a prefix on a line that stands behind one")
-	}
 	s.Open()
-	s.Close(func(w io.Writer) { fmt.Fprint(w, "the end\n") })
+	s.Close(nil, func(w io.Writer) { fmt.Fprint(w, "the end\n") })
 	if got := out.String(); !strings.HasSuffix(got, "\x1b[2A\r\x1b[Jthe end\n") {
 		t.Errorf("%q", got)
 	}

@@ -2,8 +2,10 @@ package screen
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +36,7 @@ type liveShard struct {
 
 func newLiveScreen(c Config, base *lineScreen) *liveScreen {
 	return &liveScreen{
-		lineScreen: base, width: c.Width, first: c.First, shards: make([]liveShard, c.Count),
+		lineScreen: base, width: cmp.Or(c.Width, 80), first: c.First, shards: make([]liveShard, c.Count),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
@@ -58,9 +60,11 @@ func (s *liveScreen) keepDrawing() {
 	}
 }
 
-func (s *liveScreen) Prefix(int) string { return "" }
+func (s *liveScreen) Lines(shard int) *Liner {
+	return &Liner{Plain: true, Emit: func(block []byte) { s.output(shard, block) }}
+}
 
-func (s *liveScreen) Output(shard int, block []byte) {
+func (s *liveScreen) output(shard int, block []byte) {
 	last := bytes.TrimRight(block, "\n")
 	last = last[bytes.LastIndexByte(last, '\n')+1:]
 	if len(last) == 0 {
@@ -80,11 +84,11 @@ func (s *liveScreen) State(shard int, state string) {
 	l.state, l.since = state, now
 }
 
-func (s *liveScreen) Close(summary func(io.Writer)) {
+func (s *liveScreen) Close(blocks func() []Block, summary func(io.Writer)) {
 	close(s.stop)
 	<-s.stopped
 	s.write(s.erase())
-	s.lineScreen.Close(summary)
+	s.lineScreen.Close(blocks, summary)
 }
 
 // erase goes back to where the first line of the shards stands and clears all below.
@@ -114,14 +118,19 @@ func (s *liveScreen) line(i int, now time.Time) string {
 	took := now.Sub(l.since)
 	switch l.state {
 	case "":
-		return fmt.Sprintf("[%d/%d] waiting", s.first+i, s.total)
+		return s.prefix(s.first+i) + "waiting"
 	case "forking", "running":
 	default:
 		took = l.took
 	}
-	line := fmt.Sprintf("[%d/%d] %s %s", s.first+i, s.total, l.state, text.Seconds(took))
-	if message := text.Uncoloured(l.message); message != "" && l.state == "running" {
+	head := s.prefix(s.first + i)
+	line := head + l.state + " " + text.Seconds(took)
+	if message := strings.ReplaceAll(l.message, "\t", " "); message != "" && l.state == "running" {
 		line += "  " + message
 	}
-	return text.Cut(line, s.width-1)
+	line = text.Cut(line, s.width-1)
+	if rest, whole := strings.CutPrefix(line, head+l.state); whole && s.c.Colour {
+		return head + text.Paint(text.ColourOf(l.state), l.state) + rest
+	}
+	return line
 }

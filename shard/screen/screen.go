@@ -9,87 +9,136 @@
 package screen
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"sync"
+	"time"
+
+	"github.com/boxer-ci/boxer/report/ci"
 )
 
 // Screen is where a run shows itself. What is written at once is whole lines. A write may hang, on a terminal that
 // somebody stopped: so nothing but a reader of output, Open and Close may write.
 type Screen interface {
 	Open()
-	Prefix(shard int) string         // of each line of the shard's output
-	Output(shard int, block []byte)  // whole lines with their prefix
-	State(shard int, state string)   // what the shard is doing now
-	Close(summary func(w io.Writer)) // ends the live part and writes the summary
-	Err() error                      // the first write that failed
+	Lines(shard int) *Liner                                 // takes the shard's output
+	State(shard int, state string)                          // what the shard is doing now
+	Close(blocks func() []Block, summary func(w io.Writer)) // ends the live part and writes the blocks and the summary
+	Err() error                                             // the first write that failed
+}
+
+// Block is a part of a CI log that is folded up. Elsewhere it is not shown.
+type Block struct {
+	Name, Title string
+	Lines       []string
 }
 
 // Config says how a run is shown.
 type Config struct {
-	Out   io.Writer
-	Live  bool // one line per shard, rewritten in place; for terminals only
-	Quiet bool // nothing before the summary
-	Fence bool // keep output from being read as workflow commands of GitHub Actions
-	Width int  // columns of the terminal
-	First int  // number of the first shard
-	Count int  // shards that are shown
-	Total int  // shards on all nodes
+	Out    io.Writer
+	Live   bool      // one line per shard, rewritten in place; for terminals only
+	Quiet  bool      // nothing before the summary
+	CI     ci.System // whose log Out is: output is folded up, and on GitHub kept from being read as commands
+	Colour bool      // of what boxer itself writes
+	Plain  bool      // take the colours out of the output too
+	Width  int       // columns of the terminal, 0 for unknown
+	First  int       // number of the first shard
+	Count  int       // shards that are shown
+	Total  int       // shards on all nodes
+	Folder string    // where the whole output is, for people
 }
 
 // New gives the screen; Open starts it.
 func New(c Config) Screen {
-	base := lineScreen{w: c.Out, total: c.Total, quiet: c.Quiet}
-	if c.Fence {
-		base.token = newToken()
-	}
+	base := lineScreen{c: c, left: c.CI.Limit()}
 	if c.Live {
 		return newLiveScreen(c, &base)
 	}
 	return &base
 }
 
-// newToken makes the word that ends a fence. The commands never see it, so they cannot end it themselves.
-func newToken() string {
-	b := make([]byte, 16)
-	rand.Read(b)
-	return hex.EncodeToString(b)
-}
+// outputBlock is the name of the part of a CI log that holds the output as it came.
+const outputBlock = "output"
 
 // lineScreen shows the output as it comes.
 type lineScreen struct {
-	total int
-	quiet bool
-	token string // of GitHub's stop-commands; "" is no fence
+	c      Config
+	unlock string // what ends the fence that is open
 
 	mu     sync.Mutex
-	w      io.Writer
+	left   int // bytes of output that may still be shown; 0: it has no limit, or there was none left
+	ended  bool
 	failed error
 }
 
 func (s *lineScreen) Open() {
-	if s.token != "" {
-		s.print("::stop-commands::" + s.token + "\n")
+	if s.c.CI == ci.None || s.c.CI == "" || s.c.Quiet {
+		return
+	}
+	title := fmt.Sprintf("output of %d shards", s.c.Count)
+	if s.c.Count == 1 {
+		title = "output"
+	}
+	s.print(s.c.CI.Open(outputBlock, title, time.Now()) + s.fence())
+}
+
+// fence opens a new fence, with a token of its own: the one before is known once it was used.
+func (s *lineScreen) fence() string {
+	before, behind := s.c.CI.Fence(ci.NewToken())
+	s.unlock = behind
+	return before
+}
+
+func (s *lineScreen) Lines(shard int) *Liner {
+	return &Liner{Prefix: s.prefix(shard), Plain: s.c.Plain, Emit: s.output}
+}
+
+func (s *lineScreen) prefix(shard int) string { return fmt.Sprintf("[%d/%d] ", shard, s.c.Total) }
+
+func (s *lineScreen) output(block []byte) {
+	if !s.c.Quiet {
+		s.write(s.fitting(block))
 	}
 }
 
-func (s *lineScreen) Prefix(shard int) string { return fmt.Sprintf("[%d/%d] ", shard, s.total) }
-
-func (s *lineScreen) Output(_ int, block []byte) {
-	if !s.quiet {
-		s.write(block)
+// fitting is what of the block has room in a log with a limit. The end is told once; the files hold all.
+func (s *lineScreen) fitting(block []byte) []byte {
+	limit := s.c.CI.Limit()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case limit == 0:
+		return block
+	case s.ended:
+		return nil
+	case len(block) > s.left:
+		s.ended = true
+		return fmt.Appendf(nil, "... this log takes no more than %d MiB of output: all of it is in %s\n", limit>>20, s.c.Folder)
 	}
+	s.left -= len(block)
+	return block
 }
 
 func (s *lineScreen) State(int, string) {}
 
-func (s *lineScreen) Close(summary func(io.Writer)) {
-	summary(writerFunc(s.write))
-	if s.token != "" {
-		s.print("::" + s.token + "::\n")
+func (s *lineScreen) Close(blocks func() []Block, summary func(io.Writer)) {
+	if s.c.CI == ci.None || s.c.CI == "" {
+		summary(writerFunc(s.write))
+		return
 	}
+	if !s.c.Quiet {
+		s.print(s.unlock + s.c.CI.Close(outputBlock, time.Now()))
+	}
+	for _, b := range blocks() {
+		s.print(s.c.CI.Open(b.Name, b.Title, time.Now()) + s.fence())
+		for _, line := range b.Lines {
+			s.print(line + "\n")
+		}
+		s.print(s.unlock + s.c.CI.Close(b.Name, time.Now()))
+	}
+	s.print(s.fence())
+	summary(writerFunc(s.write))
+	s.print(s.unlock)
 }
 
 func (s *lineScreen) Err() error {
@@ -107,7 +156,7 @@ func (s *lineScreen) write(b []byte) (int, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.w.Write(b); err != nil && s.failed == nil {
+	if _, err := s.c.Out.Write(b); err != nil && s.failed == nil {
 		s.failed = err
 	}
 	return len(b), nil
