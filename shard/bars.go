@@ -23,7 +23,7 @@ func (l shardLine) columns() int { return text.Columns(l.head + l.state + l.said
 // writeShards tells of each shard in a line, and below it why it did not pass.
 func writeShards(p *sheet, res Result, o Options) {
 	shared := sharedReason(res.Shards)
-	lines := shardLines(res.Shards)
+	lines := shardLines(res.withoutOwn())
 	bars := barsOf(res.Shards, lines, p.width)
 	for i, s := range res.Shards {
 		writeShard(p, lines[i], s, bars[i])
@@ -108,6 +108,18 @@ func writeTail(p *sheet, tail []string) {
 		line = shown(text.Cut(strings.TrimRight(line, "\r"), maxShownText))
 		p.line(mark + text.Cut(line, p.room(len(mark))))
 	}
+}
+
+// withoutOwn are the shards with their tests alone: what boxer puts into the report beside them is told as the reason.
+func (r Result) withoutOwn() []Shard {
+	all := append([]Shard(nil), r.Shards...)
+	for _, e := range r.Report.ErrorCases {
+		if i := indexOf(all, e.Shard); i >= 0 {
+			all[i].Tests--
+			all[i].Errors--
+		}
+	}
+	return all
 }
 
 // sharedReason is what all shards have to say: a command that is not there is told once.

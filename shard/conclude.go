@@ -75,7 +75,7 @@ func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 			s.reported(rep.Shards[i])
 		}
 		for _, e := range rep.ErrorCases {
-			if e.Shard == s.Number && s.Reason == "" && s.State == Failed {
+			if e.Shard == s.Number && s.Reason == "" && (s.State == Failed || s.State == TimedOut) {
 				s.Reason = e.Message
 			}
 		}

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"github.com/boxer-ci/boxer/report"
@@ -18,14 +17,14 @@ func (r Result) CI(o Options, workspace string) ci.Run {
 		Report: seenFrom(workspace, r.ReportDir), JSON: seenFrom(workspace, filepath.Join(r.ReportDir, resultFile)),
 	}
 	if r.Bound != "" {
-		run.Efficiency = fmt.Sprintf("%.2f", efficiency(r.Shards))
+		run.Efficiency = efficiency(r.Shards)
 	}
 	for _, name := range r.files {
 		if name == "index.html" {
 			run.HTML = seenFrom(workspace, filepath.Join(r.ReportDir, name))
 		}
 	}
-	for _, s := range r.Shards {
+	for _, s := range r.withoutOwn() {
 		run.Shards = append(run.Shards, ci.Shard{
 			Number: s.Number, Of: s.Of, State: string(s.State), Passed: s.State == Passed, Checked: s.Checked,
 			Totals: ciTotals(s.Totals), Exit: s.Exit, Reason: s.Reason, Wall: s.Wall, Log: s.Log,

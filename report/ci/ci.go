@@ -11,6 +11,7 @@ package ci
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"strings"
 	"time"
 )
 
@@ -38,14 +39,14 @@ func Detect(getenv func(string) string) System {
 // Run is what there is to tell. All texts may hold anything that a test can write.
 type Run struct {
 	ExitCode   int
-	Totals     Totals
+	Totals     Totals // of the merged report
 	Shards     []Shard
 	Troubles   []Case // what no test tells: a report that is missing, a command that was killed
 	Failed     []Case // the first of them; how many there are is in Totals
 	Flaky      []Case // the first of them
 	Ledger     string
-	Bound      string // what limits the run, or ""
-	Efficiency string // as outputs give it, or ""
+	Bound      string  // what limits the run, or ""
+	Efficiency float64 // which part of the children's time was spent on tests; 0 is unknown
 	Warnings   []string
 	Setup      time.Duration
 	Fork       time.Duration
@@ -55,7 +56,7 @@ type Run struct {
 	JSON       string // result.json
 }
 
-// Totals are those of all shards. Failures are all cases that did not pass, Troubles included.
+// Totals are counts of cases. Failures are all that did not pass: of a whole run Troubles included, of a shard not.
 type Totals struct {
 	Tests, Failures, Skipped, Flaky int
 }
@@ -81,6 +82,21 @@ type Case struct {
 	Body    string
 	File    string // relative to the repository's root, or ""
 	Line    int    // 0 is unknown
+}
+
+// said is the message with the rest of the text, without telling a line twice.
+func (c Case) said() string {
+	message, body := strings.TrimSpace(c.Message), strings.TrimRight(c.Body, " \t\r\n")
+	first, rest, _ := strings.Cut(body, "\n")
+	switch {
+	case message == "" && strings.TrimSpace(body) == "":
+		return "failed"
+	case message == "" || strings.Contains(body, message):
+		return body
+	case strings.HasPrefix(message, first):
+		return strings.TrimRight(message+"\n"+rest, "\n")
+	}
+	return message + "\n" + body
 }
 
 // NewToken is a word that nobody can guess.

@@ -96,16 +96,7 @@ func annotation(c Case) string {
 		}
 	}
 	properties = append(properties, "title="+property(short(text.Plain(c.Name), maxTitle)))
-	message := c.Message
-	if c.Body != "" && !strings.Contains(c.Body, c.Message) {
-		message += "\n" + c.Body
-	} else if c.Body != "" {
-		message = c.Body
-	}
-	message = short(block(strings.TrimSpace(message)), maxMessage)
-	if message == "" {
-		message = "failed" // one without a message is dropped
-	}
+	message := short(block(strings.Trim(c.said(), "\r\n")), maxMessage)
 	return "::error " + strings.Join(properties, ",") + "::" + data(message) + "\n"
 }
 

@@ -30,31 +30,38 @@ func (r Run) Headline() string {
 	return words
 }
 
-// counted says what passed or failed: tests, where a report tells of them, or else shards. What boxer itself put into
-// the report is no test.
+// counted says what passed or failed: tests, where a report tells of them, or else shards.
 func (r Run) counted() string {
-	tests, failed := r.Totals.Tests-len(r.Troubles), r.Totals.Failures-len(r.Troubles)
-	checked, bad := false, 0
+	tests, failed, checked, bad := 0, 0, 0, 0
 	for _, s := range r.Shards {
-		checked = checked || s.Checked
+		if s.Checked {
+			checked++
+			tests, failed = tests+s.Totals.Tests, failed+s.Totals.Failures
+		}
 		if !s.Passed {
 			bad++
 		}
 	}
 	switch {
-	case checked && failed > 0:
+	case failed > 0:
 		return fmt.Sprintf("%s of %s failed", text.Thousands(failed), text.Plural(tests, "test"))
 	case len(r.Troubles) > 0:
-		t := r.Troubles[0]
-		said := fmt.Sprintf("%s failed: %s", t.Name, text.Cut(t.Message, 300))
-		if more := len(r.Troubles) - 1; more > 0 {
-			said += fmt.Sprintf(" (and %s)", text.Plural(more, "more shard"))
-		}
-		return said
+		return r.troubled()
 	case bad > 0:
 		return fmt.Sprintf("%s of %s failed", text.Thousands(bad), text.Plural(len(r.Shards), "shard"))
-	case checked && tests > 0:
-		return text.Plural(tests, "test") + " passed"
+	case checked == 0 || tests == 0:
+		return text.Plural(len(r.Shards), "shard") + " passed"
+	case checked < len(r.Shards):
+		return fmt.Sprintf("%s passed, and %s without a report", text.Plural(tests, "test"), text.Plural(len(r.Shards)-checked, "shard"))
 	}
-	return text.Plural(len(r.Shards), "shard") + " passed"
+	return text.Plural(tests, "test") + " passed"
+}
+
+func (r Run) troubled() string {
+	t := r.Troubles[0]
+	said := fmt.Sprintf("%s failed: %s", t.Name, text.Cut(t.Message, 300))
+	if more := len(r.Troubles) - 1; more > 0 {
+		said += fmt.Sprintf(" (and %s)", text.Plural(more, "more shard"))
+	}
+	return said
 }

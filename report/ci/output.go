@@ -13,10 +13,14 @@ var outputName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 // WriteOutputs appends the step's outputs to the file of GITHUB_OUTPUT: counts and paths only. Texts of tests would
 // make the runner drop them where they hold a secret, and could break the file.
 func WriteOutputs(path string, r Run) error {
+	efficiency := ""
+	if r.Efficiency > 0 {
+		efficiency = strconv.FormatFloat(r.Efficiency, 'f', 2, 64)
+	}
 	return appendOutputs(path, [][2]string{
 		{"report", r.Report}, {"html", r.HTML}, {"json", r.JSON},
 		{"tests", strconv.Itoa(r.Totals.Tests)}, {"failures", strconv.Itoa(r.Totals.Failures)},
-		{"flaky", strconv.Itoa(r.Totals.Flaky)}, {"exit-code", strconv.Itoa(r.ExitCode)}, {"efficiency", r.Efficiency},
+		{"flaky", strconv.Itoa(r.Totals.Flaky)}, {"exit-code", strconv.Itoa(r.ExitCode)}, {"efficiency", efficiency},
 	})
 }
 

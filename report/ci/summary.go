@@ -73,7 +73,7 @@ func foot(r Run) string {
 	took = append(took, "fork "+text.Seconds(r.Fork), "wall "+text.Seconds(r.Wall))
 	b.WriteString(strings.Join(took, " · ") + "  \n")
 	if r.Bound != "" {
-		b.WriteString(markdown(r.Bound) + "  \n")
+		fmt.Fprintf(&b, "efficiency %.0f %%: %s  \n", 100*r.Efficiency, markdown(r.Bound))
 	}
 	fmt.Fprintf(&b, "exit code %d · results in %s\n", r.ExitCode, markdown(r.Report))
 	return b.String()
@@ -114,18 +114,16 @@ func some(n int) string {
 func details(all []Case) []string {
 	return rows(len(all), func(i int) string {
 		c := all[i]
-		where := fmt.Sprintf("shard %d", c.Shard)
+		where := ""
+		if !strings.HasPrefix(c.Name, "shard ") {
+			where = fmt.Sprintf(" · shard %d", c.Shard)
+		}
 		if c.File != "" {
 			where += " · " + place(c)
 		}
-		said := block(c.Message)
-		if body := block(middle(c.Body)); body != "" && !strings.Contains(body, said) {
-			said += "\n" + body
-		} else if body != "" {
-			said = body
-		}
-		return fmt.Sprintf("<details><summary>%s · %s</summary>\n\n<pre>\n%s\n</pre>\n\n</details>\n\n",
-			html.EscapeString(text.Plain(short(c.Name, 300))), html.EscapeString(text.Plain(where)), html.EscapeString(strings.TrimSpace(said)))
+		c.Body = middle(c.Body)
+		return fmt.Sprintf("<details><summary>%s%s</summary>\n\n<pre>\n%s\n</pre>\n\n</details>\n\n",
+			html.EscapeString(text.Plain(short(c.Name, 300))), html.EscapeString(text.Plain(where)), html.EscapeString(strings.Trim(block(c.said()), "\n")))
 	})
 }
 
