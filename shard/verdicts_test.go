@@ -124,6 +124,7 @@ func scrub(base, text string) string {
 		{`\b[0-9a-f]{32}\b`, "TOKEN"},
 		{`timestamp="[^"]*"`, `timestamp="T"`},
 		{` time="[^"]*"`, ` time="T"`},
+		{`(?m)> +$`, ">"}, // room that was left for the totals
 		{`(name="boxer.wall_seconds" value=)"[^"]*"`, `$1"T"`},
 		{`section_(start|end):\d+`, "section_$1:T"},
 		{`\x1b`, `\e`},
