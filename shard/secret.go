@@ -2,7 +2,6 @@ package shard
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -10,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf16"
 )
 
 const mask = "***"
@@ -59,12 +57,24 @@ func (r *redactor) pass(p []byte, last bool) []byte {
 			r.held = bytes.Clone(in)
 			return out
 		case length > 0:
-			out, in = append(out, mask...), in[length:]
+			out, in = append(out, maskFor(in)...), in[length:]
 		default:
 			out, in = append(out, in[0]), in[1:]
 		}
 	}
 	return out
+}
+
+// maskFor is the mask in the encoding of the secret that the text starts with: half a character would make a report in
+// UTF-16 unreadable from there on.
+func maskFor(secret []byte) string {
+	switch {
+	case secret[0] == 0:
+		return "\x00*\x00*\x00*"
+	case len(secret) > 1 && secret[1] == 0:
+		return "*\x00*\x00*\x00"
+	}
+	return mask
 }
 
 // at is the length of the longest secret that the text starts with; open says that a longer one may.
@@ -90,19 +100,27 @@ func inReports(secrets []string) []string {
 	for _, s := range secrets {
 		if !strings.Contains(reportWords, s) {
 			out = append(out, s, some.Replace(s), all.Replace(s), numbers.Replace(s), attribute.Replace(s))
-			out = append(out, wide(s, binary.LittleEndian), wide(s, binary.BigEndian))
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	for _, s := range slices.Clone(out) {
+		if ascii(s) {
+			out = append(out, wide(s, "", "\x00"), wide(s, "\x00", ""))
 		}
 	}
 	return out
 }
 
-// wide is a text in UTF-16, which some runners on their way from Windows write.
-func wide(s string, order binary.AppendByteOrder) string {
-	var b []byte
-	for _, u := range utf16.Encode([]rune(s)) {
-		b = order.AppendUint16(b, u)
+func ascii(s string) bool { return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0 }
+
+// wide is a text in UTF-16, which runners on their way from Windows write: each character with a zero before or behind.
+func wide(s, before, behind string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteString(before + s[i:i+1] + behind)
 	}
-	return string(b)
+	return b.String()
 }
 
 // longestFirst leaves out empty ones. Of secrets that contain each other, the longer one goes first.

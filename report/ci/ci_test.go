@@ -256,6 +256,18 @@ func TestSummaryIsCutAtARow(t *testing.T) {
 	}
 }
 
+// With small rows there is no slack: the last line has room of its own.
+func TestSummaryKeepsTheLimit(t *testing.T) {
+	t.Parallel()
+	r := failures(60, 60)
+	r.Report = strings.Repeat("a/", 100)
+	for limit := 1500; limit < 6_000; limit += 7 {
+		if s := Summary(r, limit); len(s) > limit {
+			t.Fatalf("%d bytes of %d", len(s), limit)
+		}
+	}
+}
+
 func withComma(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
 
 func TestSummaryLeavesOthersAlone(t *testing.T) {
