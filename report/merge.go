@@ -79,7 +79,11 @@ func (m *merger) note(attempts []*attempt) {
 			m.warn("shard %s: %s", a.title(), w)
 		}
 		if a.vouched() && a.bad > 0 {
-			m.warn("shard %s: the command ended with exit code 0, but its report shows %d bad cases; they count", a.title(), a.bad)
+			shows := fmt.Sprintf("%d bad cases; they count", a.bad)
+			if a.bad == 1 {
+				shows = "1 bad case; it counts"
+			}
+			m.warn("shard %s: the command ended with exit code 0, but its report shows %s", a.title(), shows)
 		}
 	}
 }

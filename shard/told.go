@@ -14,10 +14,8 @@ func (r Result) CI(o Options, workspace string) ci.Run {
 	run := ci.Run{
 		ExitCode: r.ExitCode, Ledger: r.Ledger.Line, Bound: r.Bound, Warnings: r.Warnings,
 		Setup: r.Setup, Fork: r.Fork, Wall: r.Wall, Totals: ciTotals(r.Report.Totals),
-		Report: seenFrom(workspace, r.ReportDir), JSON: seenFrom(workspace, filepath.Join(r.ReportDir, resultFile)),
-	}
-	if r.Bound != "" {
-		run.Efficiency = efficiency(r.Shards)
+		Efficiency: efficiency(r.Shards),
+		Report:     seenFrom(workspace, r.ReportDir), JSON: seenFrom(workspace, filepath.Join(r.ReportDir, resultFile)),
 	}
 	for _, name := range r.files {
 		if name == "index.html" {

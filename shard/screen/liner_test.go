@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/boxer-ci/boxer/report/ci"
 )
 
 // lined is what people see of a stream that comes in these pieces.
@@ -152,5 +154,41 @@ func TestLiveScreen(t *testing.T) {
 	s.Close(nil, func(w io.Writer) { fmt.Fprint(w, "the end\n") })
 	if got := out.String(); !strings.HasSuffix(got, "\x1b[2A\r\x1b[Jthe end\n") {
 		t.Errorf("%q", got)
+	}
+}
+
+// A colour is no column: a line is cut first and painted then, and one that lost its state is not painted.
+func TestLiveScreenInColour(t *testing.T) {
+	t.Parallel()
+	s := New(Config{Count: 1, Out: io.Discard, Width: 20, Live: true, Colour: true, First: 1, Total: 1}).(*liveScreen)
+	s.State(1, "running")
+	s.State(1, "failed")
+	if got, want := s.line(0, s.shards[0].since), "[1/1] \x1b[31mfailed\x1b[0m 0.0 s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s.width = 10
+	if got, want := s.line(0, s.shards[0].since), "[1/1] fa…"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestLimitOfALog(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := New(Config{Count: 2, Out: &out, CI: ci.GitLab, First: 1, Total: 2, Folder: "boxer-report"})
+	s.Open()
+	one, two := s.Lines(1), s.Lines(2)
+	line := []byte(strings.Repeat("x", 1023) + "\n")
+	for range ci.JobLogLimit >> 10 {
+		one.Write(line)
+		two.Write(line)
+	}
+	s.Close(func() []Block { return []Block{{Name: "shard_1", Title: "t", Lines: []string{"| last"}}} }, func(w io.Writer) { fmt.Fprint(w, "the end\n") })
+	got := out.String()
+	if n := strings.Count(got, "... this log takes no more than 3 MiB of output: all of it is in boxer-report\n"); n != 1 {
+		t.Errorf("the end of the log is told %d times", n)
+	}
+	if len(got) > ci.JobLogLimit+1000 || len(got) < ci.JobLogLimit-2000 || !strings.HasSuffix(got, "the end\n") || !strings.Contains(got, "| last\n") {
+		t.Errorf("%d bytes that end with %q", len(got), got[len(got)-20:])
 	}
 }
