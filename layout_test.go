@@ -27,17 +27,22 @@ type rule struct {
 var layout = map[string]rule{
 	".": {},
 	"cmd": {
-		ours:   []string{"cmd/config", "shard", "runner", "runner/gvisor", "runner/host", "smolvm", "report", "report/ci", "report/text"},
+		ours: []string{
+			"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
+			"report", "report/ci", "report/text",
+		},
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},
 	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
 	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
 	"shard": {
-		ours: []string{"shard/...", "runner", "report", "report/ci", "report/text"}, theirs: []string{"golang.org/x/sync/errgroup"},
+		ours:   []string{"shard/...", "runner", "report", "report/ci", "report/page", "report/text"},
+		theirs: []string{"golang.org/x/sync/errgroup"},
 	},
 	"shard/screen": {ours: []string{"report/ci", "report/text"}},
 	"runner":       {},
+	"runner/pack":  {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
 	"runner/files": {
 		ours: []string{"runner"}, theirs: []string{"golang.org/x/sys", "github.com/bmatcuk/doublestar/v4"},
 	},
@@ -45,13 +50,14 @@ var layout = map[string]rule{
 		ours: []string{"runner", "runner/keeper/...", "runner/files"}, theirs: []string{"golang.org/x/sys"},
 	},
 	"runner/gvisor": {
-		ours:   []string{"runner", "runner/gvisor/...", "runner/keeper/...", "runner/files"},
+		ours:   []string{"runner", "runner/gvisor/...", "runner/keeper/...", "runner/files", "runner/pack"},
 		theirs: []string{"golang.org/x/sys", "gvisor.dev/gvisor", "github.com/opencontainers/runtime-spec"},
 	},
 	"runner/host":        {ours: []string{"runner", "runner/host/...", "runner/keeper/...", "runner/files"}, theirs: []string{"golang.org/x/sys"}},
 	"runner/conformance": {ours: []string{"runner"}},
 	"smolvm":             {ours: []string{"runner"}},
 	"smolvm/smolvmtest":  {ours: []string{"runner", "runner/gvisor"}},
+	"report/page":        {},
 	"report":             {theirs: []string{"github.com/joshdk/go-junit"}},
 	"report/text":        {},
 	"report/ci":          {ours: []string{"report/text"}},
@@ -88,6 +94,7 @@ func TestLayoutFindsViolations(t *testing.T) {
 		"cmd/a.go":              file("github.com/rogpeppe/go-internal/testscript", module+"shard"),
 		"cmd/a_test.go":         file("github.com/rogpeppe/go-internal/testscript", module+"cmd"),
 		"report/utils.go":       file(),
+		"report/page/a.go":      file("html/template", module+"report", module+"shard"),
 		"tools/a.go":            file(),
 		"examples/own/go.mod":   &fstest.MapFile{Data: []byte("module x\n")},
 		"examples/own/main.go":  file("example.com/anything"),
@@ -95,6 +102,8 @@ func TestLayoutFindsViolations(t *testing.T) {
 	}
 	want := []string{
 		"cmd/a.go may not import github.com/rogpeppe/go-internal/testscript",
+		"report/page/a.go may not import github.com/boxer-ci/boxer/report",
+		"report/page/a.go may not import github.com/boxer-ci/boxer/shard",
 		"report/utils.go: the name says nothing",
 		"runner/a.go may not import github.com/boxer-ci/boxer/runner/host",
 		"runner/a.go may not import github.com/boxer-ci/boxer/shard",

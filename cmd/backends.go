@@ -15,12 +15,13 @@ type backend struct {
 	kind  string
 	open  func(runner.Dirs) runner.Backend // nil: not in this binary
 	forks bool
+	packs bool
 	gone  *runner.Error // why open is nil
 }
 
 // smolvm is named although it is not there, so that asking for it gets a reason and not "unknown".
 func smolvm() backend {
-	return backend{kind: "smolvm", forks: true, gone: &runner.Error{
+	return backend{kind: "smolvm", forks: true, packs: true, gone: &runner.Error{
 		Reason: "the smolvm backend is not built into this boxer yet", Cause: runner.BackendUnavailable, Fix: "boxer doctor",
 	}}
 }

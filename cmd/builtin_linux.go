@@ -9,7 +9,7 @@ import (
 // builtIn are the backends of this binary, in the order of doctor.
 func builtIn() []backend {
 	return []backend{
-		{kind: gvisor.Kind, forks: true, open: func(d runner.Dirs) runner.Backend { return gvisor.New(d) }},
+		{kind: gvisor.Kind, forks: true, packs: true, open: func(d runner.Dirs) runner.Backend { return gvisor.New(d) }},
 		{kind: host.Kind, open: func(d runner.Dirs) runner.Backend { return host.New(d) }},
 		smolvm(),
 	}

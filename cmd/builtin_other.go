@@ -12,7 +12,7 @@ import (
 // builtIn are the backends of this binary, in the order of doctor. gVisor is a Linux program.
 func builtIn() []backend {
 	return []backend{
-		{kind: "gvisor", forks: true, gone: &runner.Error{
+		{kind: "gvisor", forks: true, packs: true, gone: &runner.Error{
 			Reason: "gVisor runs on Linux only, and this is " + runtime.GOOS, Cause: runner.BackendUnavailable, Fix: "boxer doctor",
 		}},
 		{kind: host.Kind, open: func(d runner.Dirs) runner.Backend { return host.New(d) }},

@@ -93,8 +93,8 @@ func newRoot(d deps) *cobra.Command {
 	f.StringVar(&d.call.file, "config", "", "read this `file` instead of the next boxer.yaml upward")
 	d.setting(root.PersistentFlags(), "backend", "`kind` of sandbox: auto, gvisor, host or smolvm")
 	root.AddCommand(
-		newShard(d, runShard), newUp(d, runUp), newDown(d, runDown), newRun(d, runRun), newFork(d, runFork),
-		newList(d, runList), newDoctor(d, runDoctor), newVersion(d, runVersion),
+		newShard(d, runShard), newUp(d, runUp), newDown(d, runDown), newRun(d, runRun), newFork(d, runFork), newPack(d),
+		newList(d, runList), newGC(d, runGC), newDoctor(d, runDoctor), newVersion(d, runVersion),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -103,10 +103,17 @@ func newRoot(d deps) *cobra.Command {
 
 // action makes a command's RunE: check puts every fault of the call on the list, do runs if there is none.
 func action(d deps, check func(args []string, f *config.Faults), do func(context.Context) error) func(*cobra.Command, []string) error {
-	return func(c *cobra.Command, args []string) error {
+	return anywhere(d, func(args []string, f *config.Faults) {
 		if _, err := d.dir(); err != nil {
-			noteFault(&d.call.faults, err)
+			noteFault(f, err)
 		}
+		check(args, f)
+	}, do)
+}
+
+// anywhere is action for what needs no folder to work in.
+func anywhere(d deps, check func(args []string, f *config.Faults), do func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
 		check(args, &d.call.faults)
 		if len(d.call.faults) > 0 {
 			return nil // execute returns them

@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 				RequireExplicitExec: true,
 				RequireUniqueNames:  true,
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"exits": exits, "start": start, "signal": signal, "ended": ended, "appears": appears, "scope": scope, "dies": dies,
+					"exits": exits, "start": start, "signal": signal, "ended": ended, "appears": appears, "scope": scope, "dies": dies, "forge": forge,
 				},
 			})
 		})

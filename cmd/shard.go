@@ -105,11 +105,11 @@ func (o *shardOptions) validate(f *config.Faults) {
 
 // options are what package shard is asked to do.
 func (o *shardOptions) options(s scoped) shard.Options {
-	env, _ := config.Environment(o.Env, s.Env)
+	env, withheld := config.Environment(o.Env, s.Env)
 	opts := shard.Options{
 		Scope: s.scope, Count: s.Shard.Count, Command: s.Shard.Command, Dir: s.dir, Env: env, User: s.User,
 		Worktree: s.Shard.Worktree, Timeout: s.Shard.Timeout, Base: s.Base, JUnit: s.Shard.JUnit, Artifacts: s.Shard.Artifacts,
-		ReportDir: s.Shard.Report, FailFast: s.Shard.FailFast, Keep: s.Shard.Keep,
+		ReportDir: s.Shard.Report, FailFast: s.Shard.FailFast, Keep: s.Shard.Keep, Withheld: withheld,
 		Secrets:    config.Secrets(append(append([]string(nil), o.Env...), s.Env...)),
 		AllowEmpty: yesNo(s.Shard.AllowEmpty), Reruns: s.Shard.Reruns, EmptyExitCodes: s.Shard.EmptyCodes,
 	}

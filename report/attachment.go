@@ -14,6 +14,7 @@ var mention = regexp.MustCompile(`\[\[ATTACHMENT\|([^\]\n]+)\]\]|[\w@%+./\\-]+\.
 type attachments struct {
 	find func(string) string
 	lost map[string]bool // mentioned by a mark, but not collected
+	met  []string        // of the case being rewritten: those that were found
 }
 
 func newAttachments(find func(string) string) *attachments {
@@ -36,12 +37,14 @@ func (a *attachments) rewrite(s *suite) {
 	a.values(s.props)
 	for i := range s.cases {
 		c := &s.cases[i]
+		a.met = nil
 		a.texts(&c.out, &c.err, &c.Body)
 		a.values(c.props)
 		for j := range c.runs {
 			r := &c.runs[j]
 			a.texts(&r.out, &r.err, &r.body)
 		}
+		c.attached = a.met
 	}
 }
 
@@ -63,6 +66,9 @@ func (a *attachments) replace(text string) string {
 	path, marked := strings.CutPrefix(text, "[[ATTACHMENT|")
 	path = strings.TrimSuffix(path, "]]")
 	found := a.find(path)
+	if found != "" {
+		a.met = attachedTogether(a.met, []string{found})
+	}
 	switch {
 	case found != "" && marked:
 		return "[[ATTACHMENT|" + found + "]]"
@@ -72,4 +78,14 @@ func (a *attachments) replace(text string) string {
 		a.lost[path] = true
 	}
 	return text
+}
+
+// attachedTogether joins what two runs of a case mention, each file once and no more than are worth showing.
+func attachedTogether(one, other []string) []string {
+	for _, name := range other {
+		if len(one) < maxListedFiles && !slices.Contains(one, name) {
+			one = append(one, name)
+		}
+	}
+	return one
 }

@@ -16,13 +16,18 @@ const (
 	maxMessage = 16 << 10
 	maxName    = 4 << 10
 
-	maxMerged       = 30_000_000 // GitLab ignores a report above it
-	squeezedOutput  = 64 << 10
-	documentSize    = 128 << 10 // what go-junit is given at once
-	maxListed       = 1000      // cases listed in a Result, of each sort
-	maxListedText   = 4 << 10
-	maxLedgerNames  = 100_000
-	maxWarnings     = 200
-	maxSequence     = 4096 // of one terminal sequence
-	cutMarkReserved = 64   // bytes kept free for the mark that stands for what was cut
+	maxMerged        = 30_000_000 // GitLab ignores a report above it
+	squeezedOutput   = 64 << 10
+	documentSize     = 128 << 10 // what go-junit is given at once
+	maxListed        = 1000      // cases listed in a Result, of each sort
+	maxListedText    = 4 << 10
+	maxListedFiles   = 20      // attachments of one listed case
+	maxSlowest       = 100     // cases and files listed as the slowest
+	maxRoll          = 20_000  // cases that are named one by one in a Result
+	maxRollNames     = 4 << 20 // bytes of their names
+	maxFileTimeNames = 2 << 20 // bytes of the names of files that are summed up
+	maxLedgerNames   = 100_000
+	maxWarnings      = 200
+	maxSequence      = 4096 // of one terminal sequence
+	cutMarkReserved  = 64   // bytes kept free for the mark that stands for what was cut
 )

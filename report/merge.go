@@ -15,11 +15,14 @@ type merger struct {
 	names   naming
 	ledger  *ledger
 	result  Result
+	slowest slowest
+	files   *fileTimes
+	roll    roll
 	shard   *Shard // being merged
 }
 
 func newMerger(o Options, size size, path string) *merger {
-	return &merger{options: o, size: size, names: newNaming(), out: newOutput(path, o)}
+	return &merger{options: o, size: size, names: newNaming(), files: newFileTimes(), out: newOutput(path, o)}
 }
 
 // merge writes all that the attempts of one shard gave, boxer's own error cases last.
@@ -120,6 +123,7 @@ func (m *merger) closeShard(attempts []*attempt, standing int) {
 func (m *merger) finish() (Result, error) {
 	r := &m.result
 	r.Empty = r.Tests == len(r.ErrorCases)
+	r.Slowest, r.Files, r.Roll = m.slowest.list(), m.files.list(), m.roll.cases
 	switch {
 	case m.out.size > m.out.limit:
 		m.warn("the merged report has %d bytes; GitLab ignores one over %d", m.out.size, m.out.limit)
@@ -141,6 +145,9 @@ func (m *merger) write(s *suite) {
 		totals.count(c.Status)
 		totals.Seconds += c.Seconds
 		m.list(c)
+		m.slowest.add(&c.Case)
+		m.files.add(s, &c.Case)
+		m.roll.add(&c.Case)
 		m.size.squeeze(c, m.out)
 	}
 	m.size.squeezeSuite(s, m.out)
@@ -157,20 +164,23 @@ func (m *merger) list(c *record) {
 	}
 	switch {
 	case c.Status.Bad() && len(m.result.Failed) < maxListed && !c.own:
-		m.result.Failed = append(m.result.Failed, listed(c.Case))
+		m.result.Failed = append(m.result.Failed, listed(c.Case, c))
 	case c.Status == Flaky && len(m.result.FlakyCases) < maxListed:
 		last := c.runs[len(c.runs)-1]
 		shown := c.Case
 		shown.Message, shown.Type, shown.Body = last.message, last.typ, last.body
-		m.result.FlakyCases = append(m.result.FlakyCases, listed(shown))
+		m.result.FlakyCases = append(m.result.FlakyCases, listed(shown, c))
 	}
 }
 
 // listed cuts the texts and copies them, so that a list does not hold on to the whole.
-func listed(c Case) Case {
-	for _, text := range []*string{&c.Message, &c.Body} {
+func listed(shown Case, from *record) Case {
+	c := named(&shown)
+	c.Message, c.Type, c.Body, c.Out, c.Err = shown.Message, shown.Type, shown.Body, from.out, from.err
+	for _, text := range []*string{&c.Message, &c.Type, &c.Body, &c.Out, &c.Err} {
 		*text = strings.Clone(shorten(*text, maxListedText, false))
 	}
+	c.Attachments, c.Earlier = from.attached, len(from.runs)
 	return c
 }
 

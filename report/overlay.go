@@ -106,6 +106,7 @@ func lay(before, later record) record {
 		runs = append(runs, before.asRun())
 	}
 	later.runs = append(runs, later.runs...)
+	later.attached = attachedTogether(before.attached, later.attached)
 	later.settle()
 	return later
 }

@@ -10,6 +10,7 @@ type record struct {
 	runs             []run // earlier ones that were bad
 	own              bool  // an error case of boxer's own
 	out, err         string
+	attached         []string // collected files that it mentions, those of earlier runs included
 }
 
 type property struct{ name, value string }

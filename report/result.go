@@ -32,6 +32,9 @@ type Result struct {
 	Failed     []Case       // the first 1000 bad ones, without boxer's own; their texts are cut
 	FlakyCases []Case       // the first 1000, with the message of the last run that failed
 	ErrorCases []ErrorCase  // boxer's own: each is an error in the merged report too
+	Slowest    []Case       // the 100 that took longest, without texts
+	Files      []FileTime   // the 100 that took longest
+	Roll       []Case       // the first 20,000 of any status, or fewer if their names are long, without texts
 	Unread     []*ReadError // reports that could not be read whole, also those that a later attempt made up for
 	Warnings   []string
 	Incomplete bool // tests may be missing: an error case stands for a command that never ran, or for a configured
@@ -61,6 +64,11 @@ type Case struct {
 	Status                 Status
 	Seconds                float64
 	Message, Type, Body    string
+
+	// What follows is told of the cases listed as failed or flaky only. The texts are cut.
+	Out, Err    string   // what it wrote while it ran
+	Attachments []string // collected files that its texts and properties mention, seen from the merged report
+	Earlier     int      // runs of it that were bad before this one
 }
 
 // ErrorCase stands in the merged report for what no report can tell.

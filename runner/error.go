@@ -27,6 +27,17 @@ const (
 	OtherVersion         Cause = "OTHER_VERSION"
 	NoSpace              Cause = "NO_SPACE"
 	NoMemory             Cause = "NO_MEMORY"
+	AlreadyRunning       Cause = "ALREADY_RUNNING"
+	UnknownPack          Cause = "UNKNOWN_PACK"
+	PackExists           Cause = "PACK_EXISTS"
+	NotAPack             Cause = "NOT_A_PACK"
+	PackDamaged          Cause = "PACK_DAMAGED"
+	PackTruncated        Cause = "PACK_TRUNCATED"
+	PackForeign          Cause = "PACK_FOREIGN" // made for another system or processor
+	PackTooNew           Cause = "PACK_TOO_NEW"
+	PackUnsafe           Cause = "PACK_UNSAFE" // it holds what could reach outside its sandbox
+	PackUnfit            Cause = "PACK_UNFIT"  // it changes what this host needs as it is
+	MemoryNotPortable    Cause = "MEMORY_NOT_PORTABLE"
 	Gone                 Cause = "GONE" // the sandbox or its keeper ended while in use
 )
 

@@ -46,6 +46,17 @@ type MachineConfig struct {
 	Exclude []string `json:"exclude,omitempty"`
 }
 
+// Prepared is the spec of a sandbox in which everything was done once already: only the services are to be started.
+func (s Spec) Prepared() Spec {
+	services := s.Services
+	s.Services, s.Setup = nil, nil
+	for _, service := range services {
+		service.Init = ""
+		s.Services = append(s.Services, service)
+	}
+	return s
+}
+
 // Hash names the spec: where it differs from the one a sandbox was started from, that sandbox is not what the
 // configuration asks for.
 func (s Spec) Hash() string {

@@ -7,17 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// Dirs are the three places where boxer keeps things, each with mode 0700 and owned by who calls it.
+// Dirs are the places where boxer keeps things. The first three have mode 0700 and are owned by who calls it.
 type Dirs struct {
 	State   string // records of scopes: $XDG_STATE_HOME/boxer
 	Runtime string // sockets: $XDG_RUNTIME_DIR/boxer or /tmp/boxer-UID
 	Temp    string // images, overlays, upper folders: $BOXER_TMP, $TMPDIR or /var/tmp, in boxer-UID
+	Data    string // packs, made by the first: $XDG_DATA_HOME/boxer, "" where there is no home
 }
 
 // maxSocketDir keeps socket paths under the 104 bytes that macOS allows (Linux: 108).
@@ -38,6 +41,11 @@ func DirsOf(getenv func(string) string, uid int) (Dirs, error) {
 	}
 	own := fmt.Sprintf("boxer-%d", uid)
 	d := Dirs{State: filepath.Join(state, "boxer"), Runtime: filepath.Join("/tmp", own), Temp: filepath.Join("/var/tmp", own)}
+	if data := getenv("XDG_DATA_HOME"); data != "" {
+		d.Data = filepath.Join(data, "boxer")
+	} else if home := getenv("HOME"); home != "" {
+		d.Data = filepath.Join(home, ".local", "share", "boxer")
+	}
 	if run := getenv("XDG_RUNTIME_DIR"); run != "" && len(run) < maxSocketDir {
 		if _, err := os.Stat(run); err == nil {
 			d.Runtime = filepath.Join(run, "boxer")
@@ -61,6 +69,16 @@ func (d Dirs) Make() error {
 	return nil
 }
 
+// Check is Make for who only looks: a folder that is not there is not made.
+func (d Dirs) Check() error {
+	for _, dir := range []string{d.State, d.Runtime, d.Temp} {
+		if err := private(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 func makePrivate(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -68,6 +86,10 @@ func makePrivate(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	return private(dir)
+}
+
+func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
@@ -103,7 +125,10 @@ type Process struct {
 // Store keeps the records, one file per scope, and the locks that go with them.
 type Store struct{ Dir string } // Dirs.State
 
-func (s Store) path(key string) string { return filepath.Join(s.Dir, "scopes", key+".json") }
+// Path is where the record of the scope lies, if there is one.
+func (s Store) Path(key string) string { return filepath.Join(s.folder(), key+".json") }
+
+func (s Store) folder() string { return filepath.Join(s.Dir, "scopes") }
 
 // Put writes the record by rename, so that a reader never sees half of one.
 func (s Store) Put(r Record) error {
@@ -111,7 +136,7 @@ func (s Store) Put(r Record) error {
 	if err != nil {
 		return err
 	}
-	path := s.path(r.Scope.Key)
+	path := s.Path(r.Scope.Key)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -133,12 +158,12 @@ func (s Store) Put(r Record) error {
 // Get reads the scope's record; without one the error is fs.ErrNotExist.
 func (s Store) Get(key string) (Record, error) {
 	var r Record
-	b, err := os.ReadFile(s.path(key))
+	b, err := os.ReadFile(s.Path(key))
 	if err != nil {
 		return r, err
 	}
 	if err := json.Unmarshal(b, &r); err != nil {
-		return r, fmt.Errorf("%s: %w", s.path(key), err)
+		return r, fmt.Errorf("%s: %w", s.Path(key), err)
 	}
 	return r, nil
 }
@@ -146,14 +171,37 @@ func (s Store) Get(key string) (Record, error) {
 // half is the pattern of a record that is being written.
 func half(key string) string { return ".new-" + key + "-*" }
 
+// Halves are the records of the scope that a crash left half written. Who asks holds the scope's lock.
+func (s Store) Halves(key string) []string {
+	halves, _ := filepath.Glob(filepath.Join(s.folder(), half(key))) // its own pattern is a good one
+	return halves
+}
+
+// Keys are those of all scopes that have a record, be it one that cannot be read or was never finished, in order.
+func (s Store) Keys() ([]string, error) {
+	entries, err := os.ReadDir(s.folder())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var keys []string
+	for _, e := range entries {
+		if m := recordName.FindStringSubmatch(e.Name()); m != nil {
+			keys = append(keys, m[1]+m[2]) // one of the two is empty
+		}
+	}
+	sort.Strings(keys)
+	return slices.Compact(keys), nil
+}
+
+var recordName = regexp.MustCompile(`^(?:(sb-[0-9a-f]{12})\.json|\.new-(sb-[0-9a-f]{12})-[0-9]+)$`)
+
 // Delete forgets the scope, and what a crash left of a record half written; forgetting one that is not known is no
 // error.
 func (s Store) Delete(key string) error {
-	halves, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path(key)), half(key))) // its own pattern is a good one
-	for _, h := range halves {
+	for _, h := range s.Halves(key) {
 		os.Remove(h)
 	}
-	if err := os.Remove(s.path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(s.Path(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -161,7 +209,7 @@ func (s Store) Delete(key string) error {
 
 // All returns every record by worktree. A record that cannot be read is in the error; the others are returned.
 func (s Store) All() ([]Record, error) {
-	entries, err := os.ReadDir(filepath.Join(s.Dir, "scopes"))
+	entries, err := os.ReadDir(s.folder())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

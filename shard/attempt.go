@@ -19,6 +19,7 @@ import (
 type attempt struct {
 	number, total int // the shard
 	child         runner.Child
+	forkBegun     time.Time // zero if there was no fork
 	forkTook      time.Duration
 	forkFault     error     // of a first try, where the second one went well
 	begun         time.Time // of the attempt, before the command's start

@@ -105,7 +105,7 @@ func barsOf(shards []Shard, lines []shardLine, width int) []string {
 func writeTail(p *sheet, tail []string) {
 	const mark = "  | "
 	for _, line := range tail {
-		line = shown(text.Cut(strings.TrimRight(line, "\r"), maxShownText))
+		line = oneLine(text.Cut(strings.TrimRight(line, "\r"), maxShownText))
 		p.line(mark + text.Cut(line, p.room(len(mark))))
 	}
 }

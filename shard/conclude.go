@@ -21,6 +21,7 @@ import (
 func (r *run) conclude(ctx context.Context, source runner.Source, attempts []*attempt) (Result, error) {
 	res := Result{
 		ReportDir: r.dir.path, Seed: r.options.Seed, Started: r.started, Setup: r.options.Setup,
+		Withheld: r.options.Withheld,
 	}
 	if !r.lastFork.IsZero() {
 		res.Fork = r.lastFork.Sub(r.started)
@@ -110,7 +111,7 @@ func (r *run) hint() string {
 func (r *run) shardOf(a *attempt) Shard {
 	s := Shard{
 		Number: a.number, Of: a.total, State: a.state, Reason: a.reason, Exit: a.exit.Code, Signal: a.exit.Signal,
-		Child: a.child.Slug, Seed: seedOf(r.options.Seed, a.number), Started: a.started, Fork: a.forkTook, Wall: a.wall,
+		Child: a.child.Slug, Seed: seedOf(r.options.Seed, a.number), Started: a.started, ForkStarted: a.forkBegun, Fork: a.forkTook, Wall: a.wall,
 		NotCollected: a.collected.skipped, Leftover: a.output.leftover,
 	}
 	if !a.started.IsZero() {
@@ -182,11 +183,16 @@ func noTests(res Result, allowed string) bool {
 
 // tell writes result.json and the summary. What cannot be told is an error of the run, and changes its exit code.
 func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
-	res = res.masked(r.options.masker())
+	res = res.masked(r.options.Secrets)
+	unwritten := r.writePage(res)
+	if unwritten == nil {
+		res.Page = pageFile
+	}
 	doc, failed := res.JSON()
 	if failed == nil {
 		failed = r.dir.write(resultFile, doc)
 	}
+	failed = errors.Join(failed, unwritten)
 	if failed != nil {
 		err = errors.Join(err, notWritten("the result was not written", r.dir.path, failed))
 	}

@@ -22,9 +22,11 @@ type document struct {
 	Times    times       `json:"times"`
 	Bound    string      `json:"bound"` // what limits the run, in words
 	Seed     uint32      `json:"seed"`
-	Kept     []string    `json:"kept"`        // names of children that outlive the run
-	Left     []string    `json:"not_removed"` // names of children whose removal failed
-	Report   string      `json:"report"`      // absolute folder of the results
+	Kept     []string    `json:"kept"`          // names of children that outlive the run
+	Left     []string    `json:"not_removed"`   // names of children whose removal failed
+	Report   string      `json:"report"`        // absolute folder of the results
+	Page     string      `json:"html"`          // the page for people; "" if it could not be written
+	Withheld []string    `json:"not_passed_in"` // names of variables that did not enter the sandbox
 }
 
 type totals struct {
@@ -52,7 +54,9 @@ type shardJSON struct {
 	Signal       string        `json:"signal"`
 	Child        string        `json:"child"`
 	Seed         uint32        `json:"seed"`
-	Started      string        `json:"started"` // RFC 3339, UTC; "" if the command never started
+	ForkStarted  string        `json:"fork_started"` // RFC 3339, UTC; "" if there was no child
+	Started      string        `json:"started"`      // the same of the command; "" if it never started
+	Ended        string        `json:"ended"`
 	Fork         float64       `json:"fork_seconds"`
 	Wall         float64       `json:"wall_seconds"`
 	Totals       totals        `json:"totals"`
@@ -96,6 +100,7 @@ func (r Result) JSON() ([]byte, error) {
 		Failures: casesOf(r.Report.Failed), Flaky: casesOf(r.Report.FlakyCases), Warnings: some(r.Warnings),
 		Times: times{stamp(r.Started), r.Setup.Seconds(), r.Fork.Seconds(), r.Wall.Seconds()},
 		Bound: r.Bound, Seed: r.Seed, Kept: some(r.Kept), Left: some(r.NotRemoved), Report: r.ReportDir,
+		Page: r.Page, Withheld: some(r.Withheld),
 	}
 	for _, s := range r.Shards {
 		d.Shards = append(d.Shards, shardDocument(s))
@@ -110,6 +115,10 @@ func shardDocument(s Shard) shardJSON {
 		Seed: s.Seed, Started: stamp(s.Started), Fork: s.Fork.Seconds(), Wall: s.Wall.Seconds(), Totals: totalsOf(s.Totals),
 		Checked: s.Checked, Log: s.Log, Reports: some(s.Reports), Artifacts: some(s.Artifacts), Leftover: s.Leftover,
 		NotCollected: skippedOf(s.NotCollected),
+	}
+	j.ForkStarted = stamp(s.ForkStarted)
+	if !s.Started.IsZero() {
+		j.Ended = stamp(s.Started.Add(s.Wall))
 	}
 	if s.Signal != 0 {
 		j.Signal = signalName(s.Signal)

@@ -59,7 +59,7 @@ func bad(res Result) int { return res.Report.Bad() - len(res.Report.ErrorCases) 
 
 func writeCase(p *sheet, word string, c text.Colour, of report.Case) {
 	head := fmt.Sprintf(" [%d] ", of.Shard)
-	name := text.CutMiddle(shown(text.Cut(fullName(of), maxShownText)), p.room(len(word)+len(head)))
+	name := text.CutMiddle(oneLine(text.Cut(fullName(of), maxShownText)), p.room(len(word)+len(head)))
 	p.line(p.paint(c, strings.TrimRight(word, " ")) + word[len(strings.TrimRight(word, " ")):] + head + p.paint(text.Bold, name))
 	if message := said(of); message != "" {
 		p.wrapped(underCase, message, text.None)

@@ -37,7 +37,8 @@ type Options struct {
 	Reruns         string // as in report.Options
 	EmptyExitCodes []int  // as in report.Options
 
-	Secrets []string // values that logs and reports show as ***
+	Withheld []string // names of variables that the caller has and the command does not get, for the page
+	Secrets  []string // values that logs and reports show as ***
 
 	Seed  uint32        // BOXER_SEED of each child is made from it; 0 is a random one
 	Setup time.Duration // what the caller needed to start the parent, for the summary; 0: it ran already

@@ -36,6 +36,8 @@ type Result struct {
 	Setup      time.Duration // of the parent, as the caller told; 0: it ran already
 	Fork       time.Duration // until the last child was there
 	Wall       time.Duration // of this run
+	Page       string        // the page for people, relative to ReportDir; "" if it could not be written
+	Withheld   []string      // Options.Withheld
 	Bound      string        // what limits the run, in words; "" for nothing to say
 	Kept       []string      // names of the children that outlive the run
 	NotRemoved []string      // names of children whose removal failed
@@ -45,17 +47,18 @@ type Result struct {
 
 // Shard is what became of one shard.
 type Shard struct {
-	Number, Of int // from 1, over all nodes
-	State      State
-	Reason     string // why, where the state and the exit code do not say it
-	Hint       string // the next thing to try, or ""
-	Exit       int
-	Signal     syscall.Signal // that ended the command, 0 if none
-	Child      string         // its slug name; "" if there was none
-	Seed       uint32         // its BOXER_SEED
-	Started    time.Time      // of the command; zero if it never started
-	Fork       time.Duration  // until the child was there
-	Wall       time.Duration  // of the command
+	Number, Of  int // from 1, over all nodes
+	State       State
+	Reason      string // why, where the state and the exit code do not say it
+	Hint        string // the next thing to try, or ""
+	Exit        int
+	Signal      syscall.Signal // that ended the command, 0 if none
+	Child       string         // its slug name; "" if there was none
+	Seed        uint32         // its BOXER_SEED
+	ForkStarted time.Time      // zero if there was no child
+	Started     time.Time      // of the command; zero if it never started
+	Fork        time.Duration  // until the child was there
+	Wall        time.Duration  // of the command
 
 	report.Totals                  // of its cases, boxer's own included
 	Checked       bool             // a report was read; if not, the exit code is all that is known

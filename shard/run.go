@@ -91,7 +91,7 @@ func (r *run) shard(ctx context.Context, source runner.Source, k int) *attempt {
 		return a
 	}
 	a := r.command(ctx, child, number)
-	a.forkTook, a.forkFault = a.begun.Sub(begin), fault
+	a.forkBegun, a.forkTook, a.forkFault = begin, a.begun.Sub(begin), fault
 	r.screen.State(number, string(a.state))
 	switch {
 	case a.strange != 0:

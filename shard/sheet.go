@@ -26,8 +26,8 @@ func (p *sheet) paint(c text.Colour, s string) string {
 	return text.Paint(c, s)
 }
 
-// shown is text of a test on one line of a terminal, where a tab would be as wide as it likes.
-func shown(s string) string { return strings.ReplaceAll(text.Plain(s), "\t", " ") }
+// oneLine is text of a test on one line of a terminal, where a tab would be as wide as it likes.
+func oneLine(s string) string { return strings.ReplaceAll(text.Plain(s), "\t", " ") }
 
 // room is what a line has left behind so many columns.
 func (p *sheet) room(used int) int {
@@ -39,7 +39,7 @@ func (p *sheet) room(used int) int {
 
 // wrapped writes a text behind an indent, on as many lines as it needs.
 func (p *sheet) wrapped(indent, s string, c text.Colour) {
-	s = shown(text.Cut(s, maxShownText))
+	s = oneLine(text.Cut(s, maxShownText))
 	width := 0
 	if p.width > 0 {
 		width = p.room(len(indent))
@@ -51,7 +51,7 @@ func (p *sheet) wrapped(indent, s string, c text.Colour) {
 
 // path writes a path, which loses its start where it has no room.
 func (p *sheet) path(indent, s string, c text.Colour) {
-	p.line(indent + p.paint(c, text.CutHead(shown(s), p.room(len(indent)))))
+	p.line(indent + p.paint(c, text.CutHead(oneLine(s), p.room(len(indent)))))
 }
 
 // command writes what is to be typed. A narrow terminal gets it on several lines, which a shell reads as one.

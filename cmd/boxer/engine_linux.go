@@ -15,6 +15,7 @@ import (
 // system call filter.
 func engine(args []string) {
 	if len(args) > 0 && (strings.HasPrefix(filepath.Base(args[0]), "runsc") || args[0] == "/proc/self/exe") {
+		go giveBack(args)
 		maincli.Main()
 		os.Exit(0)
 	}

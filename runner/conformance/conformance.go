@@ -51,6 +51,11 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	default:
 		t.Log("the backend is neither a Forker nor a Sharer: the questions about children are not asked")
 	}
+	if can.pack {
+		lists["pack"] = packQuestions
+	} else {
+		t.Log("the backend cannot pack: the questions about packs are not asked")
+	}
 	for list, questions := range lists {
 		for _, q := range questions {
 			t.Run(list+"/"+strings.ReplaceAll(q.name, " ", "_"), func(t *testing.T) {
@@ -61,7 +66,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-type ability struct{ fork, share bool }
+type ability struct{ fork, share, pack bool }
 
 func abilities(t *testing.T, h Harness) ability {
 	b := &bench{T: t, Harness: h}
@@ -69,7 +74,9 @@ func abilities(t *testing.T, h Harness) ability {
 	defer b.close(s)
 	_, fork := s.(runner.Forker)
 	_, share := s.(runner.Sharer)
-	return ability{fork, share}
+	_, packs := s.(runner.Packer)
+	_, unpacks := h.Backend.(runner.Unpacker)
+	return ability{fork, share, packs && unpacks}
 }
 
 // bench is where one question is asked.

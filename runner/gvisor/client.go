@@ -111,6 +111,27 @@ func (cl *client) checkpoint(dir string) error {
 	return cl.c.Checkpoint(cl.conf, dir, runscsandbox.CheckpointOpts{Resume: true, Compression: statefile.CompressionLevelNone})
 }
 
+// pause stops every task of the sandbox where it stands, resume lets them go on. They are the sandbox's own methods and
+// not the container's, which would write the state down where runsc reads it.
+func (cl *client) pause() error  { return cl.c.Sandbox.Pause(cl.c.ID) }
+func (cl *client) resume() error { return cl.c.Sandbox.Resume(cl.c.ID) }
+
+// tarUpper writes what the sandbox changed of its root file system to f.
+func (cl *client) tarUpper(f *os.File) error { return cl.c.TarRootfsUpperLayer(f) }
+
+// lastPID is the highest number of a process or thread inside.
+func (cl *client) lastPID() (int, error) {
+	all, err := cl.c.Processes()
+	last := 0
+	for _, p := range all {
+		last = max(last, int(p.PID))
+		for _, t := range p.Threads {
+			last = max(last, int(t))
+		}
+	}
+	return last, err
+}
+
 // pids are the processes of the sandbox in the keeper's PID namespace.
 func (cl *client) pids() []int {
 	return []int{cl.c.SandboxPid(), cl.c.GoferPid.Load()}

@@ -3,6 +3,7 @@
 package gvisor
 
 import (
+	"os"
 	"syscall"
 
 	"github.com/boxer-ci/boxer/runner"
@@ -28,4 +29,8 @@ func (*client) start(process) (int32, guest.Failure, error) { return 0, guest.Br
 func (*client) wait(int32) (syscall.WaitStatus, error)      { return 0, linked() }
 func (*client) signalGroup(syscall.Signal, int32) error     { return linked() }
 func (*client) checkpoint(string) error                     { return linked() }
+func (*client) pause() error                                { return linked() }
+func (*client) resume() error                               { return linked() }
+func (*client) tarUpper(*os.File) error                     { return linked() }
+func (*client) lastPID() (int, error)                       { return 0, linked() }
 func (*client) pids() []int                                 { return nil }

@@ -32,10 +32,14 @@ type engine struct {
 	spec          runner.Spec
 	kernelOverlay bool // private worktrees are overlayfs mounts; else gVisor's own overlay covers all mounts
 
+	still  sync.Mutex // held while the parent stands still: to be checkpointed, or packed
+	packed bool       // the parent was started from a pack
+
 	mu        sync.Mutex
 	sandboxes map[keeper.ID]*sandbox
-	images    int
-	starting  int64 // bytes of memory that children under way will need
+	images    int             // how many were begun; their numbers are never given twice
+	kept      map[string]bool // the folders of images that are being taken or not released yet
+	starting  int64           // bytes of memory that children under way will need
 }
 
 // sandbox is one running parent or child.
@@ -58,11 +62,17 @@ func newEngine(env keeper.Env) (keeper.Engine, error) {
 		privileges: privilegesOf(!env.User),
 		groups:     supplementary(env.User),
 		sandboxes:  map[keeper.ID]*sandbox{},
+		kept:       map[string]bool{},
 	}, nil
 }
 
 // Boot builds the sandboxes' root and starts the parent on the live worktree, or on a private copy of it.
 func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, error) {
+	return e.boot(ctx, spec, func() error { return nil })
+}
+
+// boot is Boot with something to be put in place before the parent starts.
+func (e *engine) boot(ctx context.Context, spec runner.Spec, place func() error) (runner.Machine, error) {
 	e.spec = spec
 	e.mounts = &mounter{
 		layout: layout{dir: e.env.Dir, temp: e.env.Dirs.Temp, worktree: e.scope.Worktree},
@@ -76,6 +86,9 @@ func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, er
 	if err := e.startRunsc(); err != nil {
 		return nil, err
 	}
+	if err := place(); err != nil {
+		return nil, err
+	}
 	private := spec.Worktree == runner.Private
 	s := &sandbox{id: keeper.Parent, private: private, name: containerID(int(keeper.Parent))}
 	var err error
@@ -86,14 +99,19 @@ func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, er
 	if err != nil {
 		return nil, err
 	}
+	e.seed(oci)
 	return machine{e, s}, e.launch(ctx, s, oci, "run")
 }
 
 func (e *engine) hiding(spec runner.Spec) hiding {
 	dirs := e.env.Dirs
+	own := []string{dirs.State, dirs.Runtime, dirs.Temp}
+	if dirs.Data != "" {
+		own = append(own, dirs.Data)
+	}
 	return hiding{
 		worktree: e.scope.Worktree, homes: homesOf(valueOf(spec.Env, "HOME"), e.home()),
-		own: []string{dirs.State, dirs.Runtime, dirs.Temp}, runnerTemp: os.Getenv("RUNNER_TEMP"),
+		own: own, runnerTemp: os.Getenv("RUNNER_TEMP"),
 		hide: spec.Hide, show: spec.Show,
 	}
 }
@@ -115,6 +133,9 @@ func (e *engine) startRunsc() error {
 	}
 	var err error
 	e.runsc, err = newRunsc(e.env.Reaper, e.env.Dir, e.mounts.binary(), e.env.Dirs.Runtime, overlay)
+	if e.packed {
+		e.runsc.flags = append(e.runsc.flags, "--allow-rootfs-tar-annotation")
+	}
 	return err
 }
 

@@ -6,8 +6,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
@@ -41,15 +44,16 @@ func (e *engine) Freeze(ctx context.Context, w runner.Worktree) (keeper.Image, e
 	if err := e.roomFor(cost); err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	e.images++
-	img := image{e.mounts.image(e.images), w, cost.Memory}
-	e.mu.Unlock()
+	img := e.newImage(w, cost.Memory)
 	if err := os.MkdirAll(img.dir, 0o700); err != nil {
-		return nil, err
+		return nil, errors.Join(err, e.Release(ctx, img))
 	}
 	saved := make(chan error, 1)
-	go func() { saved <- parent.client.checkpoint(img.dir) }()
+	go func() {
+		e.still.Lock()
+		defer e.still.Unlock()
+		saved <- parent.client.checkpoint(img.dir)
+	}()
 	select {
 	case err = <-saved:
 	case <-ctx.Done():
@@ -57,14 +61,50 @@ func (e *engine) Freeze(ctx context.Context, w runner.Worktree) (keeper.Image, e
 		go func() { <-saved; os.RemoveAll(img.dir) }() // gVisor does not break off
 	}
 	if err != nil {
-		os.RemoveAll(img.dir) //nolint:errcheck // the first error is the one to tell
+		e.Release(ctx, img) //nolint:errcheck // the first error is the one to tell, and what is left is a stray
 		return nil, fmt.Errorf("checkpoint the sandbox: %w", err)
 	}
 	return img, nil
 }
 
-// Release removes the image.
-func (e *engine) Release(_ context.Context, i keeper.Image) error { return os.RemoveAll(i.(image).dir) }
+// newImage gives an image its place, before there is anything in it.
+func (e *engine) newImage(w runner.Worktree, memory int64) image {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.images++
+	img := image{e.mounts.image(e.images), w, memory}
+	e.kept[img.dir] = true
+	return img
+}
+
+// Release removes the image. What cannot be removed is a stray from then on.
+func (e *engine) Release(_ context.Context, i keeper.Image) error {
+	dir := i.(image).dir
+	err := os.RemoveAll(dir)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.kept, dir)
+	return err
+}
+
+// Strays lists what lies among the images and belongs to none that is kept. The folder is read before the books are:
+// a place is in the books before there is a folder.
+func (e *engine) Strays() ([]string, error) {
+	dir := filepath.Join(e.env.Dir, imagesDir)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []string
+	for _, entry := range entries {
+		if path := filepath.Join(dir, entry.Name()); !e.kept[path] {
+			out = append(out, path)
+		}
+	}
+	return out, err
+}
 
 // Fork restores a child and looks whether it is whole; one that is not is removed and restored once more.
 func (e *engine) Fork(ctx context.Context, i keeper.Image, id keeper.ID, child runner.Child) error {
@@ -98,6 +138,7 @@ func (e *engine) fork(ctx context.Context, img image, id keeper.ID, child runner
 	if err != nil {
 		return err
 	}
+	e.seed(b)
 	s := &sandbox{id: id, source: source, private: img.worktree == runner.Private, name: containerID(int(id))}
 	if err := e.launch(ctx, s, b, "restore", "-image-path", img.dir); err != nil {
 		return fmt.Errorf("restore %s: %w", child.Slug, err)

@@ -58,7 +58,7 @@ func (b *Backend) Attach(ctx context.Context, s runner.Scope) (runner.Session, e
 	if err != nil {
 		return nil, err
 	}
-	return keeper.ForkSession{Session: session}, nil
+	return able(session), nil
 }
 
 // Start attaches to the scope's sandbox or starts one.
@@ -70,7 +70,24 @@ func (b *Backend) Start(ctx context.Context, s runner.Scope, spec runner.Spec, p
 	if err != nil {
 		return nil, err
 	}
-	return keeper.ForkSession{Session: session}, nil
+	return able(session), nil
+}
+
+// StartPacked starts the scope's sandbox from a pack.
+func (b *Backend) StartPacked(ctx context.Context, s runner.Scope, spec runner.Spec, from runner.PackStream, progress func(runner.Step)) (runner.Session, error) {
+	if err := b.linked(); err != nil {
+		return nil, err
+	}
+	session, err := b.keeper().StartPacked(ctx, s, spec, from, progress)
+	if err != nil {
+		return nil, err
+	}
+	return able(session), nil
+}
+
+// able gives the session the abilities that this backend has.
+func able(s *keeper.Session) runner.Session {
+	return keeper.PackSession{ForkSession: keeper.ForkSession{Session: s}}
 }
 
 // Down ends the scope's sandbox whatever version of boxer started it.

@@ -30,6 +30,20 @@ var ofTheRunner = []string{".credentials", ".credentials_rsaparams", ".runner", 
 // checkouts beside the worktree, and what the configuration adds, less what it takes back. Only what exists is
 // listed, sorted, so that a folder comes before what lies in it.
 func hiddenPaths(h hiding) []string {
+	var out []string
+	for _, p := range secretPlaces(h) {
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil || slices.Contains(h.show, real) || real == h.worktree {
+			continue
+		}
+		out = append(out, real)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// secretPlaces are those by their names, whether something is there or not.
+func secretPlaces(h hiding) []string {
 	list := slices.Concat(ofTheSystem, h.own, h.hide, besides(h.worktree))
 	for _, home := range h.homes {
 		for _, name := range inHome {
@@ -43,16 +57,7 @@ func hiddenPaths(h hiding) []string {
 			list = append(list, filepath.Join(runner, name))
 		}
 	}
-	var out []string
-	for _, p := range list {
-		real, err := filepath.EvalSymlinks(p)
-		if err != nil || slices.Contains(h.show, p) || slices.Contains(h.show, real) || real == h.worktree {
-			continue
-		}
-		out = append(out, real)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.DeleteFunc(list, func(p string) bool { return slices.Contains(h.show, p) })
 }
 
 // hiding is what hiddenPaths goes by.

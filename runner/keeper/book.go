@@ -17,6 +17,7 @@ import (
 type book struct {
 	scope  runner.Scope
 	kind   string
+	dir    string // the sandbox's private folder
 	engine Engine
 	prep   *preparation
 
@@ -53,6 +54,7 @@ type child struct {
 	abort    context.CancelCauseFunc // of its making
 	born     chan struct{}           // closed when its making has ended, well or not
 	ready    bool                    // it is made
+	users    []*lease                // one for each call that is at work in it
 	removal  chan struct{}           // not nil while it is being removed; closed at the end of that
 }
 
@@ -61,7 +63,7 @@ const removeTime = 30 * time.Second
 
 func newBook(set setup, engine Engine) *book {
 	b := &book{
-		scope: set.Scope, kind: set.Kind, engine: engine, prep: newPreparation(), created: set.Created,
+		scope: set.Scope, kind: set.Kind, dir: set.Dir, engine: engine, prep: newPreparation(), created: set.Created,
 		leases: map[string]*lease{}, children: map[int]*child{}, sources: map[string]*source{},
 		want: make(chan struct{}, 1),
 	}
@@ -256,46 +258,55 @@ func (b *book) unknown(name string) error {
 	}).At(b.scope)
 }
 
-// find turns a name into a sandbox that can be used, and waits for one that is being made.
-func (b *book) find(ctx context.Context, name string) (ID, error) {
+// use turns a name into a sandbox that can be used, and waits for one that is being made. Until done is called it is
+// held by the lease.
+func (b *book) use(ctx context.Context, l *lease, name string) (id ID, done func(), err error) {
 	if name == "" || b.scope.Names(name) {
 		if err := b.prep.wait(ctx); err != nil {
-			return 0, at(err, b.scope)
+			return 0, nil, at(err, b.scope)
 		}
-		return Parent, nil
+		return Parent, func() {}, nil // any lease at all holds the parent
 	}
 	index, ok := b.scope.ChildIndex(name)
 	if !ok {
-		return 0, b.unknown(name)
+		return 0, nil, b.unknown(name)
 	}
 	c := b.child(index)
 	if c == nil {
-		return 0, b.unknown(name)
+		return 0, nil, b.unknown(name)
 	}
 	select {
 	case <-c.born:
 	case <-ctx.Done():
-		return 0, context.Cause(ctx)
+		return 0, nil, context.Cause(ctx)
 	}
 	b.state.Lock()
 	defer b.state.Unlock()
 	if b.children[index] != c || c.removal != nil {
-		return 0, b.unknown(name)
+		return 0, nil, b.unknown(name)
 	}
-	return c.id, nil
+	c.users = append(c.users, l)
+	return c.id, func() { b.leave(l, c) }, nil
 }
 
-// living is find for a sandbox whose processes must still run.
-func (b *book) living(ctx context.Context, name string) (ID, error) {
-	id, err := b.find(ctx, name)
-	if err != nil || b.engine.Alive(id) {
-		return id, err
+// leave takes back one use.
+func (b *book) leave(l *lease, c *child) {
+	b.state.Lock()
+	defer b.state.Unlock()
+	i := slices.Index(c.users, l)
+	c.users = slices.Delete(c.users, i, i+1)
+}
+
+// living refuses a sandbox whose processes have ended.
+func (b *book) living(id ID, name string) error {
+	if b.engine.Alive(id) {
+		return nil
 	}
 	fix := "boxer down"
 	if id != Parent {
 		fix = "boxer fork rm " + name
 	}
-	return id, runner.Died(fix).At(b.scope)
+	return runner.Died(fix).At(b.scope)
 }
 
 // keep makes children and the keeper lasting.

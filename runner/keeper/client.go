@@ -126,7 +126,7 @@ func (c Config) replace(ctx context.Context, r record) (*Session, error) {
 			}).At(r.Scope).Because(err)
 		}
 	}
-	return nil, r.remove()
+	return nil, r.bury(ctx)
 }
 
 // create starts a keeper. The caller holds the scope's lock.
@@ -182,17 +182,20 @@ func (c Config) setup(scope runner.Scope) (setup, error) {
 	name := scope.Key + "." + strings.ToLower(rand.Text()[:6])
 	set.record = record{Dirs: c.Dirs, Record: runner.Record{
 		Scope: scope, Backend: c.Kind, Dir: filepath.Join(c.Dirs.Temp, name),
-		Socket: filepath.Join(c.Dirs.Runtime, name+".sock"), Owner: self, Created: time.Now(),
+		Socket: filepath.Join(c.Dirs.Runtime, name+socketSuffix), Owner: self, Created: time.Now(),
 	}}
 	return set, nil
 }
+
+// probeKey stands for a scope's key in the name of a probe's folder.
+const probeKey = "probe"
 
 // Probe finds out, by doing, whether a keeper can be started here, and what would guarantee its cleanup.
 func (c Config) Probe(ctx context.Context) (cleanup string, err error) {
 	if err := c.Dirs.Make(); err != nil {
 		return "", err
 	}
-	set, err := c.setup(runner.Scope{Key: "probe"})
+	set, err := c.setup(runner.Scope{Key: probeKey})
 	if err != nil {
 		return "", err
 	}
@@ -266,6 +269,9 @@ func (r record) finish(ctx context.Context) error {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
 		defer cancel()
 		if err := waitEnd(wait, r.Owner); err != nil {
+			return err
+		}
+		if err := endStrays(context.WithoutCancel(ctx), r.Dir); err != nil {
 			return err
 		}
 	}

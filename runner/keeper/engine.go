@@ -52,5 +52,11 @@ type Sharer interface {
 	Share(ctx context.Context, id ID, child runner.Child) error
 }
 
+// Tidier is an Engine that can leave something behind while its keeper lives.
+type Tidier interface {
+	// Strays lists the files and folders of images that no source has any more and none is about to have.
+	Strays() ([]string, error)
+}
+
 // Image is an engine's own note of a frozen parent.
 type Image any

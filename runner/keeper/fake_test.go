@@ -74,7 +74,7 @@ func (f *fake) Remove(_ context.Context, ids []ID) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range ids {
-		if f.told(fmt.Sprint("stuck-", id)) {
+		if _, err := os.Stat(filepath.Join(f.env.Scope.Worktree, fmt.Sprint("held-", id))); err == nil || f.told(fmt.Sprint("stuck-", id)) {
 			return fmt.Errorf("sandbox %d is stuck", id)
 		}
 		delete(f.alive, id)

@@ -3,7 +3,8 @@
 //
 // It owns that process from both sides: the client starts it, or finds it by its socket, and is a runner.Session;
 // the server takes one request per connection, hands the caller's own stdin, stdout and stderr to the command, and
-// gives it an Engine to do the work with. It must know nothing about any engine.
+// gives it an Engine to do the work with. What dead keepers leave on disk is taken away here too. It must know nothing
+// about any engine.
 //
 // The choice a reader would question: there is no multiplexing. Every call is a connection of its own, so a caller
 // that dies is seen as an end of file of exactly what it was waiting for; one connection more, held open by each

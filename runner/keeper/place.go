@@ -60,7 +60,17 @@ func (r record) remove() error {
 	return r.store().Delete(r.Scope.Key)
 }
 
-// removeTree removes a keeper's folder. overlayfs leaves folders in it that nobody may enter.
+// bury is remove for a keeper that did not end in order: what outlived it is ended first, for nothing would lead to it
+// any more.
+func (r record) bury(ctx context.Context) error {
+	if err := endStrays(ctx, r.Dir); err != nil {
+		return err
+	}
+	return r.remove()
+}
+
+// removeTree removes a keeper's folder. overlayfs leaves folders in it that nobody may enter. The setup file goes last:
+// if this is cut off, it still tells whose the rest is.
 func removeTree(dir string) error {
 	if err := noMountBelow(dir); err != nil {
 		return err
@@ -74,11 +84,33 @@ func removeTree(dir string) error {
 	}
 	defer parent.Close()
 	name := filepath.Base(dir)
-	if err := parent.RemoveAll(name); err == nil {
-		return nil
+	if err := empty(parent, name); err != nil {
+		openUp(parent, name)
+		if err := empty(parent, name); err != nil {
+			return err
+		}
 	}
-	openUp(parent, name)
 	return parent.RemoveAll(name)
+}
+
+// empty removes all of the folder but the setup file.
+func empty(parent *os.Root, name string) error {
+	if info, err := parent.Lstat(name); err != nil || !info.IsDir() {
+		return nil // it is gone, or goes without having anything in it
+	}
+	f, err := parent.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	errs := []error{err}
+	for _, n := range names {
+		if n != setupFile {
+			errs = append(errs, parent.RemoveAll(filepath.Join(name, n)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // openUp makes every folder of the tree one that can be emptied, as far as it can; what it cannot do shows when the
@@ -173,7 +205,7 @@ func Reclaim(ctx context.Context, dirs runner.Dirs, key string) (bool, error) {
 	if err != nil || r.Socket == "" || alive(r.Owner) {
 		return false, err
 	}
-	return true, record{r, dirs}.remove()
+	return true, record{r, dirs}.bury(ctx)
 }
 
 // unixAddr is the socket's address. A path that is too long for one is reached through a descriptor of its folder,

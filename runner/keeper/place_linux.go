@@ -70,7 +70,11 @@ func unescape(path string) string {
 func noMountBelow(dir string) error {
 	found, err := mountsBelow(dir)
 	if err == nil && len(found) > 0 {
-		err = fmt.Errorf("%s is not removed: %s is mounted in it", dir, found[0])
+		last := found[len(found)-1] // the first that can go
+		err = &runner.Error{
+			Reason: fmt.Sprintf("%s is not removed: something is mounted at %s", dir, last),
+			Cause:  "MOUNTED", Fix: "umount " + last,
+		}
 	}
 	return err
 }

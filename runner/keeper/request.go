@@ -23,6 +23,9 @@ type request struct {
 	Pick    *runner.Pick
 	Freeze  *runner.ForkOptions
 	Usage   bool // list: with memory and disk
+	Tidy    tidying
+	Packed  int64 // prepare: length of the pack's stream to start from, which comes as a file; 0 is none
+	LastPID int   // beside Packed
 }
 
 const (
@@ -39,6 +42,8 @@ const (
 	opList    = "list"    // Usage
 	opRemove  = "remove"  // Names
 	opKeep    = "keep"    // Names
+	opTidy    = "tidy"    // Tidy; takes no lease
+	opPack    = "pack"    // one file to write to
 )
 
 // command is runner.Command under way; its files come beside it.
@@ -108,6 +113,15 @@ type (
 	}
 	collected struct {
 		Skipped []runner.Skipped
+	}
+	tidying struct {
+		Gone bool // the worktree is not there any more, as who asks sees it
+		Dry  bool // only tell
+	}
+	tidied struct {
+		Ends bool // the keeper ends, with all it has
+		runner.Reclaimed
+		Stuck []*wire.Error // one for each thing that could not be removed
 	}
 )
 

@@ -173,6 +173,10 @@ func (s *server) request(conn *wire.Conn, f *wire.Frame) {
 		s.hold(conn, l)
 		return
 	}
+	if r.Op == opTidy { // without a lease: who looks for what nobody holds must hold nothing himself
+		s.tidyUp(conn, r.Tidy)
+		return
+	}
 	l, err := s.begin(r.Lease)
 	if err != nil {
 		conn.Reply(nil, err)
@@ -260,10 +264,11 @@ func (s *server) do(ctx context.Context, c call) (any, error) {
 	case opCollect:
 		return s.collect(ctx, c)
 	case opClear:
-		id, err := s.find(ctx, c.Name)
+		id, done, err := s.use(ctx, c.l, c.Name)
 		if err != nil {
 			return nil, err
 		}
+		defer done()
 		return nil, s.engine.Clear(ctx, id, *c.Pick)
 	case opFreeze:
 		return s.freeze(ctx, c.l, *c.Freeze)
@@ -279,6 +284,8 @@ func (s *server) do(ctx context.Context, c call) (any, error) {
 		return nil, s.remove(c.Names)
 	case opKeep:
 		return nil, s.keep(c.Names)
+	case opPack:
+		return s.pack(ctx, c)
 	default:
 		return nil, fmt.Errorf("%q is no request", c.Op)
 	}
@@ -290,8 +297,12 @@ func (s *server) exec(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	defer closeFiles()
-	id, err := s.living(ctx, c.Name)
+	id, done, err := s.use(ctx, c.l, c.Name)
 	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := s.living(id, c.Name); err != nil {
 		return nil, err
 	}
 	if id == Parent {
@@ -304,25 +315,39 @@ func (s *server) exec(ctx context.Context, c call) (any, error) {
 }
 
 func (s *server) collect(ctx context.Context, c call) (any, error) {
-	fd, err := c.frame.TakeFD()
+	w, done, err := c.pipe(ctx, "collect")
 	if err != nil {
 		return nil, err
 	}
-	syscall.SetNonblock(fd, true) // so that closing it ends a write that nobody reads
-	w := os.NewFile(uintptr(fd), "collect")
-	defer w.Close()
-	defer context.AfterFunc(ctx, func() { w.SetWriteDeadline(time.Unix(1, 0)) })()
-	id, err := s.find(ctx, c.Name)
+	defer done()
+	id, leave, err := s.use(ctx, c.l, c.Name)
 	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	skipped, err := s.engine.Collect(ctx, id, *c.Pick, w)
 	return collected{skipped}, err
+}
+
+// pipe takes the caller's end of a stream out of the frame. An end of ctx ends a read or a write that waits for the
+// other side.
+func (c call) pipe(ctx context.Context, name string) (f *os.File, done func(), err error) {
+	fd, err := c.frame.TakeFD()
+	if err != nil {
+		return nil, nil, err
+	}
+	syscall.SetNonblock(fd, true) // or it could not be ended
+	f = os.NewFile(uintptr(fd), name)
+	stop := context.AfterFunc(ctx, func() { f.SetDeadline(time.Unix(1, 0)) })
+	return f, func() { stop(); f.Close() }, nil
 }
 
 // prepare boots and prepares the parent for the first who asks; others wait for it.
 func (s *server) prepare(ctx context.Context, c call) error {
 	first, err := s.prep.claim(*c.Spec)
+	if c.Packed > 0 && !first {
+		return alreadyRunning().At(s.set.Scope)
+	}
 	if err != nil {
 		return at(err, s.set.Scope)
 	}
@@ -332,7 +357,11 @@ func (s *server) prepare(ctx context.Context, c call) error {
 	tell := func(st runner.Step) {
 		c.conn.Send(wire.KindStep, step{st.Kind, st.Name, st.Took, wire.EncodeError(st.Err)})
 	}
-	err = s.boot(ctx, *c.Spec, tell)
+	if c.Packed > 0 {
+		err = s.bootPacked(ctx, c, tell)
+	} else {
+		err = s.boot(ctx, *c.Spec, tell)
+	}
 	s.prep.finish(err)
 	return at(err, s.set.Scope)
 }

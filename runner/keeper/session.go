@@ -137,13 +137,17 @@ func (s *Session) answer(conn *wire.Conn, tell func(step), into any) error {
 }
 
 func (s *Session) prepare(ctx context.Context, spec runner.Spec, progress func(runner.Step)) error {
+	return s.call(ctx, s.preparation(spec, progress), nil)
+}
+
+func (s *Session) preparation(spec runner.Spec, progress func(runner.Step)) asked {
 	a := asked{request: request{Op: opPrepare, Spec: &spec}}
 	if progress != nil {
 		a.step = func(st step) {
 			progress(runner.Step{Kind: st.Kind, Name: st.Name, Took: st.Took, Err: st.Err.Decode()})
 		}
 	}
-	return s.call(ctx, a, nil)
+	return a
 }
 
 // List returns the parent and then its children by index.

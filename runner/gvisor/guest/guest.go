@@ -24,13 +24,15 @@ const (
 	initName  = "boxer-init"  // process 1
 	runName   = "boxer-run"   // Request on fd 3, Result on fd 4
 	asName    = "boxer-as"    // Request on fd 3; Result on fd 4 if the command could not be executed, else nothing
+	passName  = "boxer-pass"  // PassRequest on fd 3, PassResult on fd 4
 	filesName = "boxer-files" // FilesRequest on fd 3, the tar stream on stdout, FilesResult on fd 4
 )
 
-// Init, Run, As and Files are the argument lists of the programs, path being where the binary lies.
+// Init, Run, As, Pass and Files are the argument lists of the programs, path being where the binary lies.
 func Init(path string) []string  { return []string{path, initName} }
 func Run(path string) []string   { return []string{path, runName} }
 func As(path string) []string    { return []string{path, asName} }
+func Pass(path string) []string  { return []string{path, passName} }
 func Files(path string) []string { return []string{path, filesName} }
 
 // Main runs the program that args[1] names. handled is false where it names none.
@@ -45,6 +47,8 @@ func Main(args []string) (code int, handled bool) {
 		return helper(run), true
 	case asName:
 		return become(), true
+	case passName:
+		return helper(pass), true
 	case filesName:
 		return helper(collect), true
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // Protocol numbers what is said after the hello. Raise it with every change of a request, an answer or their meaning.
-const Protocol = 1
+const Protocol = 2
 
 // Hello is what both sides say first.
 type Hello struct {

@@ -1,0 +1,42 @@
+package runner
+
+import (
+	"context"
+	"io"
+)
+
+// Packer is a Session that can hand out what its sandbox changed over the host.
+type Packer interface {
+	// Pack writes the changes, all of one moment, to w as the tar stream that package pack describes. What runs in
+	// the sandbox stands still for that moment and goes on.
+	Pack(ctx context.Context, w io.Writer) (Packed, error)
+}
+
+// Unpacker is a Backend that can start a sandbox from what a Packer handed out.
+type Unpacker interface {
+	// StartPacked starts the scope's sandbox with the changes in place: the services run and are ready, their init and
+	// setup are not repeated. A sandbox that runs already is refused with AlreadyRunning. It lasts as one of Start does.
+	StartPacked(ctx context.Context, s Scope, spec Spec, from PackStream, progress func(Step)) (Session, error)
+}
+
+// Packed tells what Pack handed out.
+type Packed struct {
+	Spec     Spec       // what the sandbox was started from, less its environment
+	Root     PackCount  // of the root file system
+	Worktree *PackCount // of a private worktree; nil where the sandbox has the live one
+	LastPID  int        // the highest number of a process or thread in the sandbox, 0 if it is not known
+	LeftOut  []string   // absolute places whose files are no business of another host, sorted
+}
+
+// PackCount counts one part of a pack.
+type PackCount struct {
+	Entries int   `json:"entries"` // files, folders, links and marks of deletion
+	Bytes   int64 `json:"bytes"`   // of the files' contents
+}
+
+// PackStream is a tar stream as Pack wrote it.
+type PackStream struct {
+	From    io.Reader
+	Size    int64 // in bytes
+	LastPID int   // as in Packed: the new sandbox's services get higher ones
+}
