@@ -27,18 +27,23 @@ type rule struct {
 var layout = map[string]rule{
 	".": {},
 	"cmd": {
-		ours:   []string{"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm", "report"},
+		ours: []string{
+			"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
+			"report", "report/ci", "report/text",
+		},
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/bmatcuk/doublestar/v4"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},
 	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
 	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
 	"shard": {
-		ours: []string{"runner", "report", "report/page"}, theirs: []string{"golang.org/x/sync/errgroup"},
-		tests: []string{"github.com/santhosh-tekuri/jsonschema/v6"},
+		ours:   []string{"shard/...", "runner", "report", "report/ci", "report/page", "report/text"},
+		theirs: []string{"golang.org/x/sync/errgroup"},
+		tests:  []string{"github.com/santhosh-tekuri/jsonschema/v6"},
 	},
-	"runner":      {},
-	"runner/pack": {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
+	"shard/screen": {ours: []string{"report/ci", "report/text"}},
+	"runner":       {},
+	"runner/pack":  {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
 	"runner/files": {
 		ours: []string{"runner"}, theirs: []string{"golang.org/x/sys", "github.com/bmatcuk/doublestar/v4"},
 	},
@@ -55,6 +60,8 @@ var layout = map[string]rule{
 	"smolvm/smolvmtest":  {ours: []string{"runner", "runner/gvisor"}},
 	"report/page":        {},
 	"report":             {theirs: []string{"github.com/joshdk/go-junit"}},
+	"report/text":        {},
+	"report/ci":          {ours: []string{"report/text"}},
 }
 
 // folders are all that may lie at the top.

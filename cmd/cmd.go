@@ -174,5 +174,5 @@ func (d deps) runnerDirs() (runner.Dirs, error) { return runner.DirsOf(d.getenv,
 
 // say tells the story on stderr. Nobody stops because nobody listens.
 func (d deps) say(format string, args ...any) {
-	fmt.Fprintf(d.Err, "boxer: %s\n", d.masker().Mask(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(d.Err, "boxer: %s\n", tame(d.masker().Mask(fmt.Sprintf(format, args...))))
 }

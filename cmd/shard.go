@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,8 +60,8 @@ func (d deps) shardFlags(c *cobra.Command) {
 	d.setting(f, "allow-empty", "may a shard's report hold no test: `auto`, true or false")
 	d.setting(f, "reruns", "count a test that fails and then passes in one report as flaky: `auto` or never")
 	d.setting(f, "empty-exit-codes", "exit `codes` by which the command says that it found no test, such as 5")
-	d.setting(f, "color", "`auto`, always or never")
-	d.setting(f, "ci", "whose log this is: `auto`, none, github or gitlab")
+	d.setting(f, "color", "`auto`, always or never (auto heeds NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR=0 and TERM=dumb)")
+	d.setting(f, "ci", "whose log this is: `auto`, none, github or gitlab; github gets a summary, outputs and annotations too")
 	d.answers(f)
 }
 
@@ -137,11 +138,14 @@ func yesNo(word string) string {
 
 func runShard(ctx context.Context, o shardOptions) error {
 	o.show()
+	o.maskSecrets()
 	o.sayNode()
 	began := o.now()
 	session, err := o.start(ctx, o.scoped, o.scoped.Shard.Worktree)
 	if err != nil {
-		return at(err, o.scoped.scope)
+		err = at(err, o.scoped.scope)
+		o.tellStart(interruption(ctx, err))
+		return err
 	}
 	if session.Started() {
 		o.run.Setup = o.now().Sub(began)
@@ -154,7 +158,7 @@ func runShard(ctx context.Context, o shardOptions) error {
 }
 
 // conclude gives the sandbox back and says what package shard does not know.
-func (o shardOptions) conclude(session runner.Session, result shard.Result, err error) error {
+func (o *shardOptions) conclude(session runner.Session, result shard.Result, err error) error {
 	code := result.ExitCode
 	if closing := session.Close(); closing != nil {
 		err = errors.Join(err, closing)
@@ -167,6 +171,7 @@ func (o shardOptions) conclude(session runner.Session, result shard.Result, err 
 			o.say("%s", line)
 		}
 	}
+	o.tellCI(code, result)
 	if o.call.json {
 		err = errors.Join(err, o.document(result))
 	}
@@ -179,5 +184,5 @@ func (o shardOptions) document(result shard.Result) error {
 	if err != nil {
 		return err
 	}
-	return o.answer(json.RawMessage(o.masker().Mask(string(b))))
+	return o.answer(json.RawMessage(bytes.ReplaceAll([]byte(o.masker().Mask(string(b))), []byte("##["), []byte(`#\u0023[`))))
 }

@@ -115,6 +115,7 @@ func (a *attempt) prepare(s *suite) {
 		s.cases = joinReruns(s.cases)
 	}
 	a.attached.rewrite(s)
+	s.mask(a.options.Mask)
 	shard, number := a.Shard, a.Attempt.Attempt
 	if a.Merged {
 		shard, number = s.propertyNumber("boxer.shard"), s.propertyNumber("boxer.attempt")

@@ -58,6 +58,7 @@ func (m *merger) errorCases(attempts []*attempt, others bool) int {
 			continue
 		}
 		e := a.errorCase(kind)
+		e.mask(m.options.Mask)
 		m.write(e.suite(a))
 		m.result.ErrorCases = append(m.result.ErrorCases, e)
 		m.result.Incomplete = m.result.Incomplete || kind == NotRun || a.Configured && len(a.errs) > 0
@@ -81,7 +82,11 @@ func (m *merger) note(attempts []*attempt) {
 			m.warn("%s: %s", a.label(), w)
 		}
 		if a.vouched() && a.bad > 0 {
-			m.warn("%s: the command ended with exit code 0, but its report shows %d bad cases; they count", a.label(), a.bad)
+			shows := fmt.Sprintf("%d bad cases; they count", a.bad)
+			if a.bad == 1 {
+				shows = "1 bad case; it counts"
+			}
+			m.warn("%s: the command ended with exit code 0, but its report shows %s", a.label(), shows)
 		}
 	}
 }

@@ -53,12 +53,13 @@ type File struct {
 
 // Options are the user's choices. The zero value is the default of each.
 type Options struct {
-	Name           string     // of the merged report; "" is boxer
-	AllowEmpty     string     // yes, no, or "" and auto: in an opaque run, if another shard had cases
-	Listed         bool       // the shards were dealt a test list, so the run is not opaque
-	Reruns         string     // never, or "" and auto: with exit code 0 a failed case that passes further down is flaky
-	EmptyExitCodes []int      // exit codes other than 0 with which a report may hold no case
-	Visit          func(Case) // sees each case of the merged report once, in its order; may be nil
+	Name           string              // of the merged report; "" is boxer
+	AllowEmpty     string              // yes, no, or "" and auto: in an opaque run, if another shard had cases
+	Listed         bool                // the shards were dealt a test list, so the run is not opaque
+	Reruns         string              // never, or "" and auto: with exit code 0 a failed case that passes further down is flaky
+	EmptyExitCodes []int               // exit codes other than 0 with which a report may hold no case
+	Mask           func(string) string // takes secrets out of a text; may be nil
+	Visit          func(Case)          // sees each case of the merged report once, in its order; may be nil
 
 	// Stop ends the reading when it is closed: then nothing is written, and the error is ErrStopped. Nil never ends it.
 	Stop <-chan struct{}

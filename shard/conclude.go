@@ -14,6 +14,7 @@ import (
 
 	"github.com/boxer-ci/boxer/report"
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 // conclude merges the reports while the children are removed, decides, and tells.
@@ -46,7 +47,10 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 	for i, a := range attempts {
 		all[i] = a.forReport(r.options)
 	}
-	o := report.Options{AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes}
+	o := report.Options{
+		AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes,
+		Mask: r.options.masker(),
+	}
 	to := filepath.Join(r.dir.path, mergedFile)
 	moved := r.dir.inPlace()
 	if moved != nil {
@@ -64,6 +68,8 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 
 // judge lays what the reports say over how the commands ended.
 func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
+	r.options.locate(rep.Failed)
+	r.options.locate(rep.FlakyCases)
 	res.Report = rep
 	res.Warnings = append(res.Warnings, rep.Warnings...)
 	for _, a := range attempts {
@@ -72,7 +78,7 @@ func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 			s.reported(rep.Shards[i])
 		}
 		for _, e := range rep.ErrorCases {
-			if e.Shard == s.Number && s.Reason == "" && s.State == Failed {
+			if e.Shard == s.Number && s.Reason == "" && (s.State == Failed || s.State == TimedOut) {
 				s.Reason = e.Message
 			}
 		}
@@ -179,6 +185,7 @@ func noTests(res Result, allowed string) bool {
 
 // tell writes result.json and the summary. What cannot be told is an error of the run, and changes its exit code.
 func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
+	res = res.masked(r.options.Secrets)
 	unwritten := r.dir.writePage(res, r.options)
 	if unwritten == nil {
 		res.Page = pageFile
@@ -191,8 +198,9 @@ func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
 	if failed != nil {
 		err = errors.Join(err, notWritten("the result was not written", r.dir.path, failed))
 	}
-	r.screen.close(func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
-	if failed := r.screen.err(); failed != nil {
+	res.files = r.dir.results()
+	r.screen.Close(func() []screen.Block { return tails(res) }, func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
+	if failed := r.screen.Err(); failed != nil {
 		err = errors.Join(err, (&runner.Error{
 			Reason: "what the run had to say could not be printed", Cause: "OUTPUT_NOT_WRITTEN",
 			Fix: "cat " + filepath.Join(r.dir.path, resultFile),

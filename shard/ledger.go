@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/report/text"
 )
 
 // enoughCases make two equal sets of tests no coincidence, even where no case names its file.
@@ -35,21 +36,21 @@ func balanceNodes(shards []Shard, rep report.Result, configured bool, missing []
 	}
 	parts := append(notEnded(shards), unread(shards, rep, configured)...)
 	if len(missing) > 0 {
-		parts = append(parts, "missing: "+listOf("node", missing))
+		parts = append(parts, "missing: "+text.ListOf("node", missing))
 	}
 	l.Closed = len(unread(shards, rep, configured)) == 0 && len(missing) == 0
 	doubled := l.doubled(shards)
 	parts = append(parts, doubled...)
 	l.shared(rep)
-	head := []string{plural(len(shards), "shard")}
+	head := []string{text.Plural(len(shards), "shard")}
 	switch {
 	case len(unchecked) == len(shards):
 		parts = append(parts, "not checked: no report")
 	case len(unchecked) > 0:
-		parts = append(parts, "not checked: no report from "+list(unchecked))
+		parts = append(parts, "not checked: no report from "+text.List(unchecked))
 	}
 	if len(unchecked) < len(shards) {
-		head = append(head, plural(tests, "test"))
+		head = append(head, text.Plural(tests, "test"))
 	}
 	if len(parts) == 0 {
 		parts = append(parts, l.once())
@@ -80,7 +81,7 @@ func notEnded(shards []Shard) []string {
 			}
 		}
 		if len(numbers) > 0 {
-			parts = append(parts, fmt.Sprintf(words[state], list(numbers)))
+			parts = append(parts, fmt.Sprintf(words[state], text.List(numbers)))
 		}
 	}
 	return parts
@@ -108,10 +109,10 @@ func unread(shards []Shard, rep report.Result, configured bool) []string {
 	}
 	var parts []string
 	if len(gone) > 0 {
-		parts = append(parts, "missing: the report of "+list(gone))
+		parts = append(parts, "missing: the report of "+text.List(gone))
 	}
 	if len(broken) > 0 {
-		parts = append(parts, "cannot be read whole: the report of "+list(broken))
+		parts = append(parts, "cannot be read whole: the report of "+text.List(broken))
 	}
 	return parts
 }
@@ -135,9 +136,9 @@ func (l *Ledger) doubled(shards []Shard) []string {
 		case len(same) == 1:
 		case s.Identity.telling():
 			l.Closed = false
-			parts = append(parts, fmt.Sprintf("%s ran the same %s: the command ignores the shard index", list(same), plural(tests, "test")))
+			parts = append(parts, fmt.Sprintf("%s ran the same %s: the command ignores the shard index", text.List(same), text.Plural(tests, "test")))
 		default:
-			l.Notes = append(l.Notes, fmt.Sprintf("%s ran tests of the same names (%d)", list(same), tests))
+			l.Notes = append(l.Notes, fmt.Sprintf("%s ran tests of the same names (%d)", text.List(same), tests))
 		}
 	}
 	return parts
@@ -157,7 +158,7 @@ func (l *Ledger) shared(rep report.Result) {
 		})
 	}
 	if !alike && len(common) > 0 {
-		l.Notes = append(l.Notes, fmt.Sprintf("%s ran in every shard", plural(len(common), "test")))
+		l.Notes = append(l.Notes, fmt.Sprintf("%s ran in every shard", text.Plural(len(common), "test")))
 	}
 }
 

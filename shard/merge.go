@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/report/text"
 	"github.com/boxer-ci/boxer/runner"
 )
 
@@ -239,7 +240,7 @@ func (m *nodeMerge) torn(rep report.Result) error {
 			told[s.Node] = true
 			f := m.set.nodes[i]
 			errs = append(errs, fault(tornReport, rerunFix(f.path), "junit.xml and result.json in %s are not of one run: of shard %d they show %s and %s",
-				f.show, s.Number, plural(got.Tests, "test"), plural(want.Tests, "test")))
+				f.show, s.Number, text.Plural(got.Tests, "test"), text.Plural(want.Tests, "test")))
 		}
 	}
 	return errors.Join(errs...)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/report/text"
 )
 
 // MergeFiles joins JUnit reports of whatever origin into one at path. Nobody knows which commands wrote them, so
@@ -45,13 +46,13 @@ func MergeFiles(ctx context.Context, files []report.File, path string, out io.Wr
 
 // filesLine is what came of it in one line.
 func filesLine(files int, rep report.Result) string {
-	parts := []string{plural(files, "report"), plural(rep.Tests-len(rep.ErrorCases), "test")}
+	parts := []string{text.Plural(files, "report"), text.Plural(rep.Tests-len(rep.ErrorCases), "test")}
 	for _, p := range []struct {
 		n    int
 		what string
 	}{{rep.Bad() - len(rep.ErrorCases), " failed"}, {rep.Skipped, " skipped"}, {rep.Flaky, " flaky"}} {
 		if p.n > 0 {
-			parts = append(parts, thousands(p.n)+p.what)
+			parts = append(parts, text.Thousands(p.n)+p.what)
 		}
 	}
 	if n := len(rep.ErrorCases); n > 0 {
@@ -59,28 +60,28 @@ func filesLine(files int, rep report.Result) string {
 		if rep.Empty && !rep.Incomplete {
 			what = " without a test"
 		}
-		parts = append(parts, plural(n, "report")+what)
+		parts = append(parts, text.Plural(n, "report")+what)
 	}
 	return strings.Join(parts, " · ")
 }
 
 func filesSummary(res Result) string {
-	var b strings.Builder
+	p := &sheet{}
 	for i, c := range res.Report.Failed {
 		if i == maxShownFailures {
-			fmt.Fprintf(&b, "... and %s more\n", plural(bad(res)-i, "failure"))
+			p.line(fmt.Sprintf("... and %s more", text.Plural(bad(res)-i, "failure")))
 			break
 		}
 		name := c.Name
 		if c.Classname != "" && c.Classname != c.Name {
 			name = c.Classname + " > " + name
 		}
-		fmt.Fprintf(&b, "FAILED %s\n", harmless(cut(name, maxShownText)))
+		p.wrapped("", "FAILED "+name, text.None)
 		if message := said(c); message != "" {
-			fmt.Fprintf(&b, "       %s\n", harmless(cut(message, maxShownText)))
+			p.wrapped("       ", message, text.None)
 		}
 	}
-	writeWarnings(&b, res)
-	fmt.Fprintf(&b, "%s\n", res.Ledger.Line)
-	return b.String()
+	writeWarnings(p, res)
+	p.line(res.Ledger.Line)
+	return p.b.String()
 }

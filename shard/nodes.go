@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/boxer-ci/boxer/report/text"
 	"github.com/boxer-ci/boxer/runner"
 )
 
@@ -127,5 +128,5 @@ func (set *nodeSet) missingFault() error {
 		verb = " are missing"
 	}
 	return fault(nodeMissing, fmt.Sprintf("boxer shard --count %d --node %d/%d ...", first.Count, set.missing[0], first.Node.Total),
-		"%s of %d%s: what ran there is not in the merged report", listOf("node", set.missing), first.Node.Total, verb)
+		"%s of %d%s: what ran there is not in the merged report", text.ListOf("node", set.missing), first.Node.Total, verb)
 }

@@ -10,7 +10,9 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/boxer-ci/boxer/report/ci"
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 // Options say what a run does. Command, paths and Env may hold placeholders: <i> (the shard, from 1), <i0> (from 0),
@@ -44,10 +46,12 @@ type Options struct {
 	Setup time.Duration // what the caller needed to start the parent, for the summary; 0: it ran already
 	Cores int           // of this machine, for the summary; 0 is found out
 
-	Out   io.Writer // live output and summary; nil is none
-	Mode  Mode      // of the live output
-	Width int       // columns of the terminal in mode Live; 0 is 80
-	Fence bool      // keep output from being read as workflow commands of GitHub Actions
+	Out    io.Writer // live output and summary; nil is none
+	Mode   Mode      // of the live output
+	Width  int       // columns of the terminal; 0: Out is none, and lines are as long as they are
+	CI     ci.System // whose log Out is
+	Colour bool      // of what boxer itself writes to Out
+	Plain  bool      // no colours at all on Out, those of the tests included
 
 	Kill <-chan struct{} // closed: stop waiting, end everything now; nil for never
 }
@@ -107,9 +111,6 @@ func (o Options) filled() Options {
 	if o.Mode == "" {
 		o.Mode = Lines
 	}
-	if o.Width <= 0 {
-		o.Width = 80
-	}
 	if o.Cores == 0 {
 		o.Cores = runtime.NumCPU()
 	}
@@ -126,6 +127,15 @@ func (o Options) total() int { return o.Count * o.Node.Total }
 
 // number is the shard that the k-th child of this node runs, k from 0.
 func (o Options) number(k int) int { return (o.Node.Index-1)*o.Count + k + 1 }
+
+// screen is what the options say of the live output.
+func (o Options) screen() screen.Screen {
+	return screen.New(screen.Config{
+		Out: o.Out, Live: o.Mode == Live, Quiet: o.Mode == Quiet, CI: o.CI, Colour: o.Colour,
+		Plain: o.Plain, Width: o.Width, Folder: o.display(o.ReportDir),
+		First: o.number(0), Count: o.Count, Total: o.total(),
+	})
+}
 
 // display shortens a path of the host for people, who can type it where they are: in Base, or else anywhere.
 func (o Options) display(path string) string {

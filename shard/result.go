@@ -48,6 +48,7 @@ type Result struct {
 	Bound      string        // what limits the run, in words; "" for nothing to say
 	Kept       []string      // names of the children that outlive the run
 	NotRemoved []string      // names of children whose removal failed
+	files      []string      // the reports in ReportDir that are for people and tools
 	parentKept bool          // with them, the parent that the caller started for this run
 }
 

@@ -1,4 +1,4 @@
-package shard
+package text
 
 import (
 	"fmt"
@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// seconds is how long something took, as people read it.
-func seconds(d time.Duration) string {
+// Seconds is how long something took, as people read it.
+func Seconds(d time.Duration) string {
 	if d >= time.Minute {
 		return d.Round(time.Second).String()
 	}
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// thousands writes a count with its groups apart: 1,284.
-func thousands(n int) string {
+// Thousands writes a count with its groups apart: 1,284.
+func Thousands(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -24,18 +24,19 @@ func thousands(n int) string {
 	return text
 }
 
-func plural(n int, one string) string {
+// Plural is a count with its noun.
+func Plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return thousands(n) + " " + one + "s"
+	return Thousands(n) + " " + one + "s"
 }
 
-// list names shards by number: "shard 2", "shards 1, 2 and 4".
-func list(numbers []int) string { return listOf("shard", numbers) }
+// List names shards by number: "shard 2", "shards 1, 2 and 4".
+func List(numbers []int) string { return ListOf("shard", numbers) }
 
-// listOf does it for anything that has numbers.
-func listOf(what string, numbers []int) string {
+// ListOf does it for anything that has numbers.
+func ListOf(what string, numbers []int) string {
 	words := make([]string, len(numbers))
 	for i, n := range numbers {
 		words[i] = strconv.Itoa(n)
