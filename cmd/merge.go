@@ -28,7 +28,7 @@ type mergeOptions struct {
 func newMerge(d deps, run func(context.Context, mergeOptions) error) *cobra.Command {
 	o := mergeOptions{deps: d}
 	c := &cobra.Command{
-		Use:   "merge FOLDER... [-o FOLDER|FILE.xml] | merge -o FILE.xml|- FILE|PATTERN...",
+		Use:   "merge [flags] FOLDER... | merge [flags] -o FILE.xml FILE|PATTERN...",
 		Short: "Join the reports of several CI nodes, or any JUnit reports, into one",
 		Long: "Joins what boxer shard --node wrote on several machines, by the rules by which it joins its own shards. Each FOLDER\n" +
 			"is the report folder of a node, or holds such folders, as downloaded artifacts do. A node that is missing, nodes\n" +

@@ -151,6 +151,7 @@ func TestResultsThatCannotBeTrusted(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ from, to, want string }{
 		"no node":             {`"total": 2`, `"total": 0`, "it says no node"},
+		"a million nodes":     {`"total": 2`, `"total": 1000000`, "1000000 nodes of 1 shards are too many"},
 		"a node that is none": {`"index": 1`, `"index": 3`, "there is no node 3 of 2"},
 		"another count":       {`"count": 1`, `"count": 2`, "it says 2 shards and holds 1"},
 		"another shard":       {`"number": 1`, `"number": 2`, "shard 2 of 2 is none of node 1 of 2"},

@@ -202,6 +202,8 @@ func (d document) check() error {
 	switch {
 	case n.Total == 0:
 		return errors.New("it says no node")
+	case n.Total > maxNodes || d.Count > maxCount:
+		return fmt.Errorf("%d nodes of %d shards are too many", n.Total, d.Count)
 	case n.Index < 1 || n.Index > n.Total:
 		return fmt.Errorf("there is no node %d of %d", n.Index, n.Total)
 	case d.Count < 1 || len(d.Shards) != d.Count:

@@ -87,6 +87,7 @@ const (
 
 const (
 	maxCount      = 1024
+	maxNodes      = 10_000
 	reportDirName = "boxer-report"
 	nodePrefix    = "node-"
 )
