@@ -25,17 +25,25 @@ type rule struct {
 }
 
 var layout = map[string]rule{
-	".": {},
+	".": {ours: []string{"runner"}},
 	"cmd": {
-		ours:   []string{"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm", "report"},
-		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
+		ours: []string{
+			"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
+			"report", "report/ci", "report/text",
+		},
+		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/bmatcuk/doublestar/v4"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},
-	"cmd/boxer":   {ours: []string{"cmd", "runner/gvisor", "runner/host", "smolvm"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
-	"cmd/config":  {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
-	"shard":       {ours: []string{"runner", "report", "report/page"}, theirs: []string{"golang.org/x/sync/errgroup"}},
-	"runner":      {},
-	"runner/pack": {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
+	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host", "smolvm"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
+	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
+	"shard": {
+		ours:   []string{"shard/...", "runner", "report", "report/ci", "report/page", "report/text"},
+		theirs: []string{"golang.org/x/sync/errgroup"},
+		tests:  []string{"github.com/santhosh-tekuri/jsonschema/v6"},
+	},
+	"shard/screen": {ours: []string{"report/ci", "report/text"}},
+	"runner":       {},
+	"runner/pack":  {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
 	"runner/files": {
 		ours: []string{"runner"}, theirs: []string{"golang.org/x/sys", "github.com/bmatcuk/doublestar/v4"},
 	},
@@ -54,6 +62,8 @@ var layout = map[string]rule{
 		ours: []string{"smolvm/smolvmtest", "runner/gvisor"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"},
 	},
 	"report/page": {},
+	"report/text": {},
+	"report/ci":   {ours: []string{"report/text"}},
 	"report":      {theirs: []string{"github.com/joshdk/go-junit"}},
 }
 

@@ -94,7 +94,7 @@ func newRoot(d deps) *cobra.Command {
 	d.setting(root.PersistentFlags(), "backend", "`kind` of sandbox: auto, gvisor, host or smolvm")
 	root.AddCommand(
 		newShard(d, runShard), newUp(d, runUp), newDown(d, runDown), newRun(d, runRun), newFork(d, runFork), newPack(d),
-		newList(d, runList), newGC(d, runGC), newDoctor(d, runDoctor), newVersion(d, runVersion),
+		newList(d, runList), newGC(d, runGC), newMerge(d, runMerge), newDoctor(d, runDoctor), newVersion(d, runVersion),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -174,5 +174,5 @@ func (d deps) runnerDirs() (runner.Dirs, error) { return runner.DirsOf(d.getenv,
 
 // say tells the story on stderr. Nobody stops because nobody listens.
 func (d deps) say(format string, args ...any) {
-	fmt.Fprintf(d.Err, "boxer: %s\n", d.masker().Mask(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(d.Err, "boxer: %s\n", tame(d.masker().Mask(fmt.Sprintf(format, args...))))
 }

@@ -7,16 +7,29 @@ import (
 	"strings"
 
 	"github.com/boxer-ci/boxer/cmd/config"
+	"github.com/boxer-ci/boxer/report/text"
 	"github.com/boxer-ci/boxer/runner"
 )
 
 // finish prints what went wrong, the only place that does, and gives the exit code.
 func (d deps) finish(err error) int {
 	err = interruption(d.ctx, err)
-	if text := d.complaint(err); text != "" {
-		fmt.Fprintln(d.Err, d.masker().Mask(text))
+	if said := d.complaint(err); said != "" {
+		fmt.Fprintln(d.Err, tame(d.masker().Mask(said)))
 	}
 	return codeOf(err, d.call.command)
+}
+
+// tame makes what commands wrote, which an error may quote, harmless to who reads stderr: a terminal, and a CI system
+// that looks for commands at the start of lines, blanks before them or not.
+func tame(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		if lines[i] = text.Harmless(line); strings.HasPrefix(strings.TrimSpace(line), "::") {
+			lines[i] = "| " + lines[i]
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // interruption puts the signal in front of an error that came after it: whatever failed then is told too, but the

@@ -28,7 +28,7 @@ var exitTable = []struct{ code, means string }{
 	{"4", "no test ran"},
 	{"6", "the ledger does not close: tests or reports are missing or doubled"},
 	{"124", "time limit"},
-	{"125", "boxer or the backend failed (shard, run)"},
+	{"125", "boxer or the backend failed (shard, run, merge)"},
 	{"126", "the command cannot be executed in the child (shard, run)"},
 	{"127", "the command was not found in the child (shard, run)"},
 	{"129, 130, 143", "ended by SIGHUP, SIGINT or SIGTERM, after everything was removed"},

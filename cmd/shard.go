@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,8 +29,9 @@ func newShard(d deps, run func(context.Context, shardOptions) error) *cobra.Comm
 		Short: "Run one shard of the tests in each of several forks of the sandbox",
 		Long: "Prepares the sandbox if none runs, forks it, runs COMMAND in each child at once, merges the reports and removes\n" +
 			"what was started. In COMMAND and in paths, <i> is the shard from 1, <i0> from 0, <n> how many there are and\n" +
-			"<child> the child's name; {i} and so on mean the same where a shell would read < and >.\n\n" + exitHelp(),
-		Example: "  boxer shard --count 4 -- npm test -- '--shard=<i>/<n>'",
+			"<child> the child's name; {i} and so on mean the same where a shell would read < and >.\n\n" + nodeHelp + exitHelp(),
+		Example: "  boxer shard --count 4 -- npm test -- '--shard=<i>/<n>'\n" +
+			"  boxer shard --count 4 --node 2/5 -- npm test -- '--shard=<i>/<n>'",
 	}
 	takesCommand(c)
 	d.shardFlags(c)
@@ -44,6 +46,7 @@ func (d deps) shardFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	d.setting(f, "count", "`number` of children, or auto: as many as processors and memory admit")
+	d.setting(f, "node", "which of several CI `machines` this is, such as 2/5; auto: as the CI system says; none: the only one")
 	d.setting(f, "junit", "`pattern` of JUnit reports that the command writes (repeatable)")
 	d.setting(f, "artifacts", "`pattern` of other files to bring out (repeatable)")
 	d.setting(f, "worktree", "`private`: each child writes to its own copy, or shared: all write to the real one")
@@ -57,8 +60,8 @@ func (d deps) shardFlags(c *cobra.Command) {
 	d.setting(f, "allow-empty", "may a shard's report hold no test: `auto`, true or false")
 	d.setting(f, "reruns", "count a test that fails and then passes in one report as flaky: `auto` or never")
 	d.setting(f, "empty-exit-codes", "exit `codes` by which the command says that it found no test, such as 5")
-	d.setting(f, "color", "`auto`, always or never")
-	d.setting(f, "ci", "whose log this is: `auto`, none, github or gitlab")
+	d.setting(f, "color", "`auto`, always or never (auto heeds NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, CLICOLOR=0 and TERM=dumb)")
+	d.setting(f, "ci", "whose log this is: `auto`, none, github or gitlab; github gets a summary, outputs and annotations too")
 	d.answers(f)
 }
 
@@ -112,6 +115,7 @@ func (o *shardOptions) options(s scoped) shard.Options {
 		Secrets:    config.Secrets(append(append([]string(nil), o.Env...), s.Env...)),
 		AllowEmpty: yesNo(s.Shard.AllowEmpty), Reruns: s.Shard.Reruns, EmptyExitCodes: s.Shard.EmptyCodes,
 	}
+	o.onNode(&opts)
 	if opts.Count == 0 {
 		opts.Count = autoCount(runtime.GOMAXPROCS(0), runner.FreeMemory("/"))
 	}
@@ -134,10 +138,14 @@ func yesNo(word string) string {
 
 func runShard(ctx context.Context, o shardOptions) error {
 	o.show()
+	o.maskSecrets()
+	o.sayNode()
 	began := o.now()
 	session, err := o.start(ctx, o.scoped, o.scoped.Shard.Worktree)
 	if err != nil {
-		return at(err, o.scoped.scope)
+		err = at(err, o.scoped.scope)
+		o.tellStart(interruption(ctx, err))
+		return err
 	}
 	if session.Started() {
 		o.run.Setup = o.now().Sub(began)
@@ -162,7 +170,7 @@ func (o shardOptions) source(ctx context.Context, session runner.Session) error 
 }
 
 // conclude gives the sandbox back and says what package shard does not know.
-func (o shardOptions) conclude(session runner.Session, result shard.Result, err error) error {
+func (o *shardOptions) conclude(session runner.Session, result shard.Result, err error) error {
 	code := result.ExitCode
 	if closing := session.Close(); closing != nil {
 		err = errors.Join(err, closing)
@@ -175,6 +183,7 @@ func (o shardOptions) conclude(session runner.Session, result shard.Result, err 
 			o.say("%s", line)
 		}
 	}
+	o.tellCI(code, result)
 	if o.call.json {
 		err = errors.Join(err, o.document(result))
 	}
@@ -187,5 +196,5 @@ func (o shardOptions) document(result shard.Result) error {
 	if err != nil {
 		return err
 	}
-	return o.answer(json.RawMessage(o.masker().Mask(string(b))))
+	return o.answer(json.RawMessage(bytes.ReplaceAll([]byte(o.masker().Mask(string(b))), []byte("##["), []byte(`#\u0023[`))))
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ func inspectAttempt(a Attempt, o Options) *attempt {
 	files := slices.Clone(a.Reports)
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	for _, file := range files {
-		src := inspect(file)
+		src := inspect(file, o.Stop)
 		if src.err != nil && src.err.Kind == NotJUnit && !a.Configured {
 			in.warnings = append(in.warnings, "not read: "+src.err.Error())
 			continue // boxer only guessed that it was a report
@@ -65,6 +66,9 @@ func (a *attempt) title() string {
 	return strconv.Itoa(a.Shard) + "/" + strconv.Itoa(max(a.Of, a.Shard))
 }
 
+// label is how the attempt is shown.
+func (a *attempt) label() string { return cmp.Or(a.Title, "shard "+a.title()) }
+
 // unchecked says that no report was asked for and none found, so that only the exit code tells how it went.
 func (a *attempt) unchecked() bool {
 	return !a.Configured && len(a.sources) == 0 && len(a.Missing) == 0
@@ -72,7 +76,7 @@ func (a *attempt) unchecked() bool {
 
 // vouched says that the command itself says that all is well.
 func (a *attempt) vouched() bool {
-	return a.Exit == 0 && a.Signal == "" && a.Killed == "" && a.NotRun == ""
+	return a.Exit == 0 && a.Signal == "" && a.Killed == "" && a.NotRun == "" && !a.Merged
 }
 
 func (a *attempt) hasCases() bool {
@@ -89,7 +93,9 @@ func (a *attempt) suites(emit func(*suite)) {
 	a.cases, a.bad = 0, 0
 	prepared := func(s *suite) {
 		a.prepare(s)
-		emit(s)
+		if len(s.cases) > 0 {
+			emit(s)
+		}
 	}
 	for _, s := range a.sources {
 		b := builder{emit: prepared, document: document{vouched: a.vouched()}}
@@ -109,9 +115,20 @@ func (a *attempt) prepare(s *suite) {
 		s.cases = joinReruns(s.cases)
 	}
 	a.attached.rewrite(s)
+	s.mask(a.options.Mask)
+	shard, number := a.Shard, a.Attempt.Attempt
+	if a.Merged {
+		shard, number = s.propertyNumber("boxer.shard"), s.propertyNumber("boxer.attempt")
+	}
 	for i := range s.cases {
 		c := &s.cases[i]
-		c.Shard, c.Attempt = a.Shard, a.Attempt.Attempt
+		c.Shard, c.Attempt = shard, number
+	}
+	if a.Merged && a.Skip != nil {
+		s.cases = slices.DeleteFunc(s.cases, func(c record) bool { return a.Skip(c.Case) })
+	}
+	for i := range s.cases {
+		c := &s.cases[i]
 		a.cases++
 		if c.Status.Bad() {
 			a.bad++
@@ -119,10 +136,21 @@ func (a *attempt) prepare(s *suite) {
 	}
 }
 
+// propertyNumber reads one of the properties that Merge writes: 5 of `5/20`. It is 0 where there is none.
+func (s *suite) propertyNumber(name string) int {
+	i := slices.IndexFunc(s.props, func(p property) bool { return p.name == name })
+	if i < 0 {
+		return 0
+	}
+	text, _, _ := strings.Cut(s.props[i].value, "/")
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
 // exitSuite is the one case of a shard without a report.
 func (a *attempt) exitSuite() *suite {
 	c := record{Case: Case{
-		Suite: "boxer", Classname: "boxer", Name: "shard " + a.title(), Status: Passed, Seconds: a.Wall.Seconds(),
+		Suite: "boxer", Classname: "boxer", Name: a.label(), Status: Passed, Seconds: a.Wall.Seconds(),
 	}}
 	if a.Exit != 0 {
 		c.Status, c.Message, c.Type = Failed, fmt.Sprintf("exit code %d", a.Exit), "boxer.exit-code"

@@ -31,7 +31,7 @@ func (a *attempt) trouble(othersHadCases bool) Kind {
 		return ""
 	case a.cases == 0 && !a.mayBeEmpty(othersHadCases):
 		return NoTests
-	case a.cases > 0 && a.bad == 0 && a.Exit != 0:
+	case a.cases > 0 && a.bad == 0 && a.Exit != 0 && !a.Merged:
 		return CommandFailed
 	}
 	return ""
@@ -40,7 +40,7 @@ func (a *attempt) trouble(othersHadCases bool) Kind {
 // mayBeEmpty allows a report without a case. A runner that splits by itself can leave a shard without tests, but not
 // all of them.
 func (a *attempt) mayBeEmpty(othersHadCases bool) bool {
-	if a.Exit != 0 {
+	if a.Exit != 0 && !a.Merged {
 		return slices.Contains(a.options.EmptyExitCodes, a.Exit)
 	}
 	switch a.options.AllowEmpty {
@@ -56,10 +56,13 @@ func (a *attempt) mayBeEmpty(othersHadCases bool) bool {
 // merged report cannot see elsewhere.
 func (a *attempt) errorCase(kind Kind) ErrorCase {
 	e := ErrorCase{
-		Shard: a.Shard, Of: a.Of, Attempt: a.Attempt.Attempt, Kind: kind, Exit: a.Exit, Name: "shard " + a.title(),
+		Shard: a.Shard, Of: a.Of, Attempt: a.Attempt.Attempt, Kind: kind, Exit: a.Exit, Name: a.label(),
+	}
+	if a.Merged {
+		e.Shard, e.Of, e.Exit = 0, 0, 0
 	}
 	e.Message = fmt.Sprintf("%s, exit code %d", a.cause(kind), a.Exit)
-	if kind == NotRun {
+	if kind == NotRun || a.Merged {
 		e.Message = a.cause(kind)
 	}
 	if a.Attempt.Attempt > 1 {

@@ -41,30 +41,29 @@ func (o ordinals) next(k key) key {
 // naming gives each case of the merged report a name of its own: of two that share suite, class and name, GitLab shows
 // one.
 type naming struct {
-	taken map[uint64]struct{}
-	next  map[uint64]int // number to try next behind a name that came twice
+	taken *hashSet
+	next  map[uint64]int // number to try next behind a name that came often
 }
 
+// often is from when on it is worth to keep count: a million names may come twice.
+const often = 8
+
 func newNaming() naming {
-	return naming{taken: map[uint64]struct{}{}, next: map[uint64]int{}}
+	return naming{taken: &hashSet{}, next: map[uint64]int{}}
 }
 
 func (n naming) name(r *record) string {
 	base := hash(r.Suite, r.Classname, r.Name).short()
-	if n.take(base) {
+	if n.taken.add(base) {
 		return r.Name
 	}
 	for i := max(n.next[base], 2); ; i++ {
 		name := fmt.Sprintf("%s [%d]", r.Name, i)
-		if n.take(hash(r.Suite, r.Classname, name).short()) {
-			n.next[base] = i + 1
+		if n.taken.add(hash(r.Suite, r.Classname, name).short()) {
+			if i > often {
+				n.next[base] = i + 1
+			}
 			return name
 		}
 	}
-}
-
-func (n naming) take(k uint64) bool {
-	_, taken := n.taken[k]
-	n.taken[k] = struct{}{}
-	return !taken
 }

@@ -11,14 +11,15 @@ import (
 // is known only at its end: so each file is checked before any of its cases is written.
 type source struct {
 	File
+	stop     <-chan struct{}
 	enc      charset
 	err      *ReadError // nil if the file is whole
 	stray    int        // line of plain text outside of the report, or 0
 	hasCases bool
 }
 
-func inspect(f File) *source {
-	s := &source{File: f}
+func inspect(f File, stop <-chan struct{}) *source {
+	s := &source{File: f, stop: stop}
 	s.err = s.readError(s.scan(func(sc *scanner) error {
 		return (&inspector{scanner: sc, source: s}).run()
 	}))
@@ -56,7 +57,29 @@ func (s *source) scan(use func(*scanner) error) error {
 	if _, err = f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return use(newScanner(s.enc.reader(f)))
+	return use(newScanner(s.enc.reader(stopReader{f, s.stop})))
+}
+
+// stopReader ends when it is told to. What is read of the file then does not matter: nothing of it is written.
+type stopReader struct {
+	io.Reader
+	stop <-chan struct{}
+}
+
+func (r stopReader) Read(p []byte) (int, error) {
+	if stopped(r.stop) {
+		return 0, ErrStopped
+	}
+	return r.Reader.Read(p)
+}
+
+func stopped(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *source) readError(err error) *ReadError {

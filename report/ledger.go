@@ -7,7 +7,7 @@ import (
 
 // ledger notes which tests a shard ran, without keeping them.
 type ledger struct {
-	ids           []uint64
+	ids           [][]uint64 // in pieces: to grow, one slice would need its own size once more
 	files, groups map[string]bool
 	cut           bool
 }
@@ -22,10 +22,22 @@ func (l *ledger) add(s *suite) {
 	}
 	for i := range s.cases {
 		c := &s.cases[i]
-		l.ids = append(l.ids, c.identity(s.hostname).short())
+		l.addID(c.identity(s.hostname).short())
 		l.note(l.groups, c.Classname)
 		l.note(l.files, c.File)
 	}
+}
+
+// idPiece is the length of one piece of ids.
+const idPiece = 1 << 15
+
+func (l *ledger) addID(id uint64) {
+	last := len(l.ids) - 1
+	if last < 0 || len(l.ids[last]) == idPiece {
+		l.ids = append(l.ids, nil)
+		last++
+	}
+	l.ids[last] = append(l.ids[last], id)
 }
 
 func (l *ledger) note(set map[string]bool, names ...string) {
@@ -41,8 +53,10 @@ func (l *ledger) note(set map[string]bool, names ...string) {
 }
 
 func (l *ledger) close(s *Shard) {
-	slices.Sort(l.ids)
-	s.IDs = slices.Clip(slices.Compact(l.ids))
+	ids := slices.Concat(l.ids...)
+	l.ids = nil
+	slices.Sort(ids)
+	s.IDs = slices.Clip(slices.Compact(ids))
 	s.Files = slices.Sorted(maps.Keys(l.files))
 	s.Groups = slices.Sorted(maps.Keys(l.groups))
 	s.Cut = l.cut

@@ -58,6 +58,7 @@ func (m *merger) errorCases(attempts []*attempt, others bool) int {
 			continue
 		}
 		e := a.errorCase(kind)
+		e.mask(m.options.Mask)
 		m.write(e.suite(a))
 		m.result.ErrorCases = append(m.result.ErrorCases, e)
 		m.result.Incomplete = m.result.Incomplete || kind == NotRun || a.Configured && len(a.errs) > 0
@@ -78,10 +79,14 @@ func (m *merger) note(attempts []*attempt) {
 	for _, a := range attempts {
 		m.result.Unread = append(m.result.Unread, a.errs...)
 		for _, w := range append(a.warnings, a.attached.warnings()...) {
-			m.warn("shard %s: %s", a.title(), w)
+			m.warn("%s: %s", a.label(), w)
 		}
 		if a.vouched() && a.bad > 0 {
-			m.warn("shard %s: the command ended with exit code 0, but its report shows %d bad cases; they count", a.title(), a.bad)
+			shows := fmt.Sprintf("%d bad cases; they count", a.bad)
+			if a.bad == 1 {
+				shows = "1 bad case; it counts"
+			}
+			m.warn("%s: the command ended with exit code 0, but its report shows %s", a.label(), shows)
 		}
 	}
 }
@@ -182,7 +187,7 @@ func listed(shown Case, from *record) Case {
 // properties stand in front of the suite's own.
 func (m *merger) properties(s *suite) []property {
 	a := s.attempt
-	if a.Merged && slices.ContainsFunc(s.props, func(p property) bool { return p.name == "boxer.shard" }) {
+	if a.Merged {
 		return s.props
 	}
 	return append([]property{

@@ -10,6 +10,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 )
@@ -29,7 +30,15 @@ type Attempt struct {
 	Missing            []string      // named report paths where no fresh file lay, as the user wrote them
 	Reports            []File        // read in byte order of their names
 	OutputTail         string        // last lines of the shard's output
-	Merged             bool          // the report was written by Merge: its suites keep their boxer properties
+	Title              string        // how it is shown; "" is `shard 2/4`
+
+	// Merged says that the reports stand for themselves: Merge wrote them on another machine, or nobody knows which
+	// command did. The exit code is unknown and counts for nothing, and suites keep their boxer properties and get no
+	// others. A case's Shard and Attempt are those of the properties.
+	Merged bool
+
+	// Skip leaves cases of a Merged attempt out; nil leaves none out.
+	Skip func(Case) bool
 
 	// Artifact gives where a file that the report mentions was collected to, seen from the merged report, and ""
 	// for one that was not. Nil leaves all mentions as they are.
@@ -44,15 +53,22 @@ type File struct {
 
 // Options are the user's choices. The zero value is the default of each.
 type Options struct {
-	Name           string     // of the merged report; "" is boxer
-	AllowEmpty     string     // yes, no, or "" and auto: in an opaque run, if another shard had cases
-	Listed         bool       // the shards were dealt a test list, so the run is not opaque
-	Reruns         string     // never, or "" and auto: with exit code 0 a failed case that passes further down is flaky
-	EmptyExitCodes []int      // exit codes other than 0 with which a report may hold no case
-	Visit          func(Case) // sees each case of the merged report once, in its order; may be nil
+	Name           string              // of the merged report; "" is boxer
+	AllowEmpty     string              // yes, no, or "" and auto: in an opaque run, if another shard had cases
+	Listed         bool                // the shards were dealt a test list, so the run is not opaque
+	Reruns         string              // never, or "" and auto: with exit code 0 a failed case that passes further down is flaky
+	EmptyExitCodes []int               // exit codes other than 0 with which a report may hold no case
+	Mask           func(string) string // takes secrets out of a text; may be nil
+	Visit          func(Case)          // sees each case of the merged report once, in its order; may be nil
+
+	// Stop ends the reading when it is closed: then nothing is written, and the error is ErrStopped. Nil never ends it.
+	Stop <-chan struct{}
 
 	limit int64 // of the merged report; 0 is maxMerged, tests set less
 }
+
+// ErrStopped is the error of a merge that was told to stop.
+var ErrStopped = errors.New("the merge was stopped")
 
 // Merge reads all reports and writes one to path, or none if path is "". An error means that it could not be written;
 // the Result is complete even so, for a summary. What is wrong with the reports is in the Result.
@@ -62,6 +78,10 @@ func Merge(attempts []Attempt, o Options, path string) (Result, error) {
 		m := newMerger(o, size, path)
 		for _, attempts := range shards {
 			m.merge(attempts, shards)
+		}
+		if stopped(o.Stop) {
+			m.out.discard()
+			return Result{}, ErrStopped
 		}
 		smaller := m.out.smaller(size)
 		if smaller == size {

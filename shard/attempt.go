@@ -71,7 +71,7 @@ func (r *run) exec(ctx context.Context, a *attempt, p place) error {
 	if err != nil {
 		return err
 	}
-	r.screen.state(a.number, "running")
+	r.screen.State(a.number, "running")
 	a.started = time.Now()
 	exit, err := r.session.Exec(ctx, a.child.Key, runner.Command{
 		Args: p.expandAll(o.Command), Dir: o.Dir, User: o.User, Stdout: w, Stderr: w,

@@ -3,6 +3,8 @@ package shard
 import (
 	"fmt"
 	"time"
+
+	"github.com/boxer-ci/boxer/report/text"
 )
 
 // bound says in one sentence what keeps a run from being faster, if there is something to say.
@@ -24,12 +26,12 @@ func bound(shards []Shard, cores int, fork time.Duration) string {
 	mean := sum / time.Duration(ran)
 	switch {
 	case fork > longest.Wall:
-		return fmt.Sprintf("forking took longer than the longest shard (%s): fewer children would help", seconds(longest.Wall))
+		return fmt.Sprintf("forking took longer than the longest shard (%s): fewer children would help", text.Seconds(longest.Wall))
 	case longest.Wall > mean+mean/2:
 		return fmt.Sprintf("shard %d took %s, the mean is %s: a more even split would help, more children will not",
-			longest.Number, seconds(longest.Wall), seconds(mean))
+			longest.Number, text.Seconds(longest.Wall), text.Seconds(mean))
 	case ran >= cores:
-		return fmt.Sprintf("%d children on %s: more cores would help, more children will not", ran, plural(cores, "core"))
+		return fmt.Sprintf("%d children on %s: more cores would help, more children will not", ran, text.Plural(cores, "core"))
 	}
 	return fmt.Sprintf("%d children on %d cores, evenly split: more children would help", ran, cores)
 }

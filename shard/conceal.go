@@ -2,14 +2,16 @@ package shard
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 )
 
 // conceal puts *** in place of the secrets in every text of a value. It goes through all there is, since a field that
 // is added later must not be forgotten. Types of their own that are strings are words of boxer's, and stay.
 func conceal(v reflect.Value, secrets []string) {
-	var pairs []string
-	for _, s := range secrets {
+	longest := slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) })
+	var pairs []string // one that contains another goes whole, so it stands in front
+	for _, s := range longest {
 		if s != "" {
 			pairs = append(pairs, s, mask)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/boxer-ci/boxer/report"
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 // conclude merges the reports while the children are removed, decides, and tells.
@@ -21,6 +22,8 @@ func (r *run) conclude(ctx context.Context, source runner.Source, attempts []*at
 	res := Result{
 		ReportDir: r.dir.path, Seed: r.options.Seed, Started: r.started, Setup: r.options.Setup,
 		Withheld: r.options.Withheld,
+		Node:     r.options.Node, RunID: r.options.RunID, Count: r.options.Count,
+		Configured: len(r.options.JUnit) > 0, AllowEmpty: r.options.AllowEmpty,
 	}
 	if !r.lastFork.IsZero() {
 		res.Fork = r.lastFork.Sub(r.started)
@@ -44,7 +47,10 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 	for i, a := range attempts {
 		all[i] = a.forReport(r.options)
 	}
-	o := report.Options{AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes}
+	o := report.Options{
+		AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes,
+		Mask: r.options.masker(),
+	}
 	to := filepath.Join(r.dir.path, mergedFile)
 	moved := r.dir.inPlace()
 	if moved != nil {
@@ -62,6 +68,8 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 
 // judge lays what the reports say over how the commands ended.
 func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
+	r.options.locate(rep.Failed)
+	r.options.locate(rep.FlakyCases)
 	res.Report = rep
 	res.Warnings = append(res.Warnings, rep.Warnings...)
 	for _, a := range attempts {
@@ -70,7 +78,7 @@ func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 			s.reported(rep.Shards[i])
 		}
 		for _, e := range rep.ErrorCases {
-			if e.Shard == s.Number && s.Reason == "" && s.State == Failed {
+			if e.Shard == s.Number && s.Reason == "" && (s.State == Failed || s.State == TimedOut) {
 				s.Reason = e.Message
 			}
 		}
@@ -86,7 +94,7 @@ func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
 // reported takes over what the reports say of the shard. A command that ends with a code for "no test found" and has a
 // report without a case has not failed.
 func (s *Shard) reported(rep report.Shard) {
-	s.Totals, s.Checked = rep.Totals, rep.Checked
+	s.Totals, s.Checked, s.Identity = rep.Totals, rep.Checked, identityOf(rep)
 	switch {
 	case s.State == Passed && (rep.State == "failed" || rep.State == "error"):
 		s.State = Failed
@@ -104,7 +112,7 @@ func (r *run) hint() string {
 
 func (r *run) shardOf(a *attempt) Shard {
 	s := Shard{
-		Number: a.number, Of: a.total, State: a.state, Reason: a.reason, Exit: a.exit.Code, Signal: a.exit.Signal,
+		Number: a.number, Of: a.total, Node: r.options.Node.Index, State: a.state, Reason: a.reason, Exit: a.exit.Code, Signal: a.exit.Signal,
 		Child: a.child.Slug, Seed: seedOf(r.options.Seed, a.number), Started: a.started, ForkStarted: a.forkBegun, Fork: a.forkTook, Wall: a.wall,
 		NotCollected: a.collected.skipped, Leftover: a.output.leftover,
 	}
@@ -177,7 +185,8 @@ func noTests(res Result, allowed string) bool {
 
 // tell writes result.json and the summary. What cannot be told is an error of the run, and changes its exit code.
 func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
-	unwritten := r.writePage(res)
+	res = res.masked(r.options.Secrets)
+	unwritten := r.dir.writePage(res, r.options)
 	if unwritten == nil {
 		res.Page = pageFile
 	}
@@ -189,8 +198,9 @@ func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
 	if failed != nil {
 		err = errors.Join(err, notWritten("the result was not written", r.dir.path, failed))
 	}
-	r.screen.close(func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
-	if failed := r.screen.err(); failed != nil {
+	res.files = r.dir.results()
+	r.screen.Close(func() []screen.Block { return tails(res) }, func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
+	if failed := r.screen.Err(); failed != nil {
 		err = errors.Join(err, (&runner.Error{
 			Reason: "what the run had to say could not be printed", Cause: "OUTPUT_NOT_WRITTEN",
 			Fix: "cat " + filepath.Join(r.dir.path, resultFile),

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -8,16 +9,26 @@ import (
 	"github.com/boxer-ci/boxer/runner"
 )
 
+// resultSchema is the version of result.json. It rises when a key goes or means something else.
+const resultSchema = 1
+
 // document is result.json, and what boxer shard --json prints. Keys are interface: they are never renamed, new ones may
 // come. Times are seconds; paths are relative to the report folder; arrays are never null.
 type document struct {
 	Schema   int         `json:"schema"` // 1
 	ExitCode int         `json:"exit_code"`
+	Node     nodeJSON    `json:"node"`
+	Run      runJSON     `json:"run"`
+	Count    int         `json:"count"` // shards of each node
+	Rules    rulesJSON   `json:"rules"`
 	Totals   totals      `json:"totals"`
 	Ledger   ledgerJSON  `json:"ledger"`
+	Nodes    []nodeOf    `json:"nodes"` // that a merge read; none for a run
 	Shards   []shardJSON `json:"shards"`
-	Failures []caseJSON  `json:"failures"` // the first 1000
-	Flaky    []caseJSON  `json:"flaky"`    // the first 1000
+	Failures []caseJSON  `json:"failures"`    // the first 1000
+	Flaky    []caseJSON  `json:"flaky"`       // the first 1000
+	Errors   []errorJSON `json:"error_cases"` // boxer's own: each is an error in junit.xml too
+	Unread   []unreadOf  `json:"unread"`      // reports that could not be read whole
 	Warnings []string    `json:"warnings"`
 	Times    times       `json:"times"`
 	Bound    string      `json:"bound"` // what limits the run, in words
@@ -27,6 +38,56 @@ type document struct {
 	Report   string      `json:"report"`        // absolute folder of the results
 	Page     string      `json:"html"`          // the page for people; "" if it could not be written
 	Withheld []string    `json:"not_passed_in"` // names of variables that did not enter the sandbox
+}
+
+// nodeJSON is index 0 for a merge of all nodes, and 1 of 1 where there is one machine.
+type nodeJSON struct {
+	Index int `json:"index"`
+	Total int `json:"total"`
+}
+
+type runJSON struct {
+	ID      string `json:"id"`
+	Attempt string `json:"attempt"`
+}
+
+type rulesJSON struct {
+	Configured bool   `json:"junit_configured"`
+	AllowEmpty string `json:"allow_empty"` // auto, yes or no
+}
+
+type nodeOf struct {
+	Index    int     `json:"index"`
+	Run      runJSON `json:"run"`
+	ExitCode int     `json:"exit_code"`
+	Count    int     `json:"count"`
+	Seed     uint32  `json:"seed"`
+	Folder   string  `json:"folder"`
+}
+
+type errorJSON struct {
+	Shard    int    `json:"shard"` // 0 for a whole node
+	Of       int    `json:"of"`
+	Attempt  int    `json:"attempt"`
+	Kind     string `json:"kind"`
+	ExitCode int    `json:"exit_code"`
+	Name     string `json:"name"`
+	Message  string `json:"message"`
+}
+
+type unreadOf struct {
+	Shard   int    `json:"shard"`
+	Attempt int    `json:"attempt"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Kind    string `json:"kind"`
+	Reason  string `json:"reason"`
+}
+
+type identityJSON struct {
+	Tests  int    `json:"tests"`  // different ones
+	Files  int    `json:"files"`  // that they name
+	Digest string `json:"digest"` // the same for two shards that ran the same; "" for no test
 }
 
 type totals struct {
@@ -47,6 +108,7 @@ type ledgerJSON struct {
 type shardJSON struct {
 	Number       int           `json:"number"`
 	Of           int           `json:"of"`
+	Node         int           `json:"node"`
 	State        State         `json:"state"`
 	Reason       string        `json:"reason"`
 	Hint         string        `json:"hint"`
@@ -60,6 +122,7 @@ type shardJSON struct {
 	Fork         float64       `json:"fork_seconds"`
 	Wall         float64       `json:"wall_seconds"`
 	Totals       totals        `json:"totals"`
+	Identity     identityJSON  `json:"identity"`
 	Checked      bool          `json:"checked"` // false: no report, the exit code is all that is known
 	Log          string        `json:"log"`
 	Reports      []string      `json:"reports"`
@@ -95,7 +158,9 @@ type times struct {
 // JSON is the result as one document: what result.json holds.
 func (r Result) JSON() ([]byte, error) {
 	d := document{
-		Schema: 1, ExitCode: r.ExitCode, Totals: totalsOf(r.Report.Totals), Shards: []shardJSON{},
+		Schema: resultSchema, ExitCode: r.ExitCode, Node: nodeJSON(r.Node), Run: runJSON(r.RunID), Count: r.Count,
+		Rules: rulesJSON{r.Configured, cmp.Or(r.AllowEmpty, "auto")}, Nodes: nodesOf(r.Nodes),
+		Errors: errorsOf(r.Report.ErrorCases), Unread: unreadIn(r.Report.Unread), Totals: totalsOf(r.Report.Totals), Shards: []shardJSON{},
 		Ledger:   ledgerJSON{r.Ledger.Closed, r.Ledger.Line, some(r.Ledger.Notes)},
 		Failures: casesOf(r.Report.Failed), Flaky: casesOf(r.Report.FlakyCases), Warnings: some(r.Warnings),
 		Times: times{stamp(r.Started), r.Setup.Seconds(), r.Fork.Seconds(), r.Wall.Seconds()},
@@ -111,7 +176,7 @@ func (r Result) JSON() ([]byte, error) {
 
 func shardDocument(s Shard) shardJSON {
 	j := shardJSON{
-		Number: s.Number, Of: s.Of, State: s.State, Reason: s.Reason, Hint: s.Hint, ExitCode: s.Exit, Child: s.Child,
+		Number: s.Number, Of: s.Of, Node: s.Node, Identity: identityJSON(s.Identity), State: s.State, Reason: s.Reason, Hint: s.Hint, ExitCode: s.Exit, Child: s.Child,
 		Seed: s.Seed, Started: stamp(s.Started), Fork: s.Fork.Seconds(), Wall: s.Wall.Seconds(), Totals: totalsOf(s.Totals),
 		Checked: s.Checked, Log: s.Log, Reports: some(s.Reports), Artifacts: some(s.Artifacts), Leftover: s.Leftover,
 		NotCollected: skippedOf(s.NotCollected),
@@ -124,6 +189,30 @@ func shardDocument(s Shard) shardJSON {
 		j.Signal = signalName(s.Signal)
 	}
 	return j
+}
+
+func nodesOf(all []NodeResult) []nodeOf {
+	out := []nodeOf{}
+	for _, n := range all {
+		out = append(out, nodeOf{n.Index, runJSON(n.RunID), n.ExitCode, n.Count, n.Seed, n.Folder})
+	}
+	return out
+}
+
+func errorsOf(all []report.ErrorCase) []errorJSON {
+	out := []errorJSON{}
+	for _, e := range all {
+		out = append(out, errorJSON{e.Shard, e.Of, e.Attempt, string(e.Kind), e.Exit, e.Name, e.Message})
+	}
+	return out
+}
+
+func unreadIn(all []*report.ReadError) []unreadOf {
+	out := []unreadOf{}
+	for _, e := range all {
+		out = append(out, unreadOf{e.Shard, e.Attempt, e.File, e.Line, string(e.Kind), e.Reason})
+	}
+	return out
 }
 
 func skippedOf(all []runner.Skipped) []skippedJSON {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/boxer-ci/boxer/report"
 	"github.com/boxer-ci/boxer/runner"
@@ -56,12 +57,18 @@ var results = map[string]Result{
 			ran(2, Failed, 1, time.Second, report.Totals{Tests: 3, Passed: 1, Failures: 2}),
 		},
 		Report: report.Result{Totals: report.Totals{Tests: 5, Failures: 2}, Failed: []report.Case{
-			{Shard: 2, Classname: "cart", Name: "adds two", File: "test/cart.test.js", Line: 12, Message: "expected 3 to be 2\nat cart.js"},
-			{Shard: 2, Classname: "<b>x", Name: "##[error]\x1b[2J\nname ::error::", File: "a\u202e.js", Body: "\n  first line\nsecond"},
-			{Shard: 2, Classname: "stock", Name: "TestShip", Message: "Failed", Body: "=== RUN   TestShip\n    ship_test.go:12: 3 items, want 2\n--- FAIL: TestShip (0.00s)\n"},
+			{Shard: 2, Status: report.Failed, Classname: "cart", Name: "adds two", File: "test/cart.test.js", Line: 12, Message: "expected\t3 to be 2\nat cart.js"},
+			{Shard: 2, Status: report.Failed, Classname: "<b>x", Name: "##[error]\x1b[2J\nname ::error::", File: "a\u202e.js", Body: "\n  first line\nsecond"},
+			{Shard: 2, Classname: "a class with a long name, as they are in Java", Name: "keeps the end of a name, where tests differ",
+				Status: report.Errored, File: "packages/some/where/deep/in/the/repository/test/cart.test.js", Line: 1284,
+				Message: "a message of many words, so many that no narrow terminal has room for them in one line"},
+			{Shard: 2, Status: report.Errored, Classname: "stock", Name: "TestShip", Message: "Failed", Body: "=== RUN   TestShip\n    ship_test.go:12: 3 items, want 2\n--- FAIL: TestShip (0.00s)\n"},
+		}, FlakyCases: []report.Case{
+			{Shard: 1, Status: report.Flaky, Classname: "net", Name: "connects\x1b[31m", Message: "refused ##[error]", File: "test/net.test.js"},
 		}},
 		Ledger: Ledger{Closed: true, Line: "2 shards · 5 tests · each ran once"},
 		Wall:   time.Second,
+		files:  []string{"junit.xml", "result.json"},
 	},
 	"troubled": {
 		ExitCode: 125,
@@ -104,6 +111,10 @@ func TestSummaryAndDocument(t *testing.T) {
 		if strings.ContainsAny(colours.ReplaceAllString(text, ""), "\x1b\r\u202e") || strings.Contains(text, "##[") {
 			t.Errorf("%s: the summary does something to who reads it: %q", name, text)
 		}
+		o.Width = 40
+		golden(t, "summary-"+name+"-40.txt", summary(res, o))
+		o.Width, o.Colour = 80, true
+		golden(t, "summary-"+name+"-colour.txt", summary(res, o))
 		doc, err := res.JSON()
 		if err != nil {
 			t.Error(err)
@@ -111,6 +122,53 @@ func TestSummaryAndDocument(t *testing.T) {
 		golden(t, "result-"+name+".json", string(doc))
 		if strings.Contains(string(doc), "null") {
 			t.Errorf("%s: a null in the document", name)
+		}
+	}
+}
+
+// A line that is too long is wrapped by the terminal, and then nothing stands where it should.
+func TestSummaryFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	for name, res := range results {
+		res.ReportDir = "/w/app/packages/some/where/deep/in/the/repository/boxer-report"
+		res.Warnings = append(res.Warnings, "日本語の長いテスト名は端末の幅に収まらない "+strings.Repeat("x", 200))
+		for width := 40; width < 200; width++ {
+			for _, mode := range []Mode{Lines, Live} {
+				text := summary(res, Options{Base: "/w/app", Width: width, Colour: true, Mode: mode})
+				for line := range strings.Lines(colours.ReplaceAllString(text, "")) {
+					if n := columns(strings.TrimSuffix(line, "\n")); n > width {
+						t.Errorf("%s at %d columns: %d in %q", name, width, n, line)
+					}
+				}
+				if bars := strings.Contains(text, "█"); bars && width < minBarLine {
+					t.Errorf("%s at %d columns: bars", name, width)
+				}
+			}
+		}
+	}
+}
+
+// columns counts as a terminal does that shows the scripts of East Asia wide.
+func columns(line string) int {
+	n := 0
+	for _, r := range line {
+		n++
+		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestSummarySaysAllWithoutColour(t *testing.T) {
+	t.Parallel()
+	for name, res := range results {
+		plain, coloured := summary(res, Options{Width: 80}), summary(res, Options{Width: 80, Colour: true})
+		if strings.Contains(plain, "\x1b") {
+			t.Errorf("%s: a colour nobody asked for", name)
+		}
+		if colours.ReplaceAllString(coloured, "") != plain {
+			t.Errorf("%s: with colours another text:\n%s\nwithout:\n%s", name, coloured, plain)
 		}
 	}
 }

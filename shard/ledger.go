@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/report/text"
 )
 
 // enoughCases make two equal sets of tests no coincidence, even where no case names its file.
@@ -14,7 +15,12 @@ const enoughCases = 10
 // balance looks whether each test ran once. Nothing was dealt here, so the shards' reports are the only witnesses:
 // what a command was to run is not known, but that a report is missing is, and that two shards ran the same.
 func balance(shards []Shard, rep report.Result, configured bool) Ledger {
-	l := Ledger{Closed: true}
+	return balanceNodes(shards, rep, configured, nil, nil)
+}
+
+// balanceNodes does it for the shards of several nodes, some of which are missing; notes are those of the nodes.
+func balanceNodes(shards []Shard, rep report.Result, configured bool, missing []int, notes []string) Ledger {
+	l := Ledger{Notes: notes}
 	tests, unchecked := 0, []int{}
 	for _, s := range shards {
 		if s.Checked {
@@ -29,19 +35,22 @@ func balance(shards []Shard, rep report.Result, configured bool) Ledger {
 		}
 	}
 	parts := append(notEnded(shards), unread(shards, rep, configured)...)
-	l.Closed = len(unread(shards, rep, configured)) == 0
-	doubled := l.doubled(rep)
+	if len(missing) > 0 {
+		parts = append(parts, "missing: "+text.ListOf("node", missing))
+	}
+	l.Closed = len(unread(shards, rep, configured)) == 0 && len(missing) == 0
+	doubled := l.doubled(shards)
 	parts = append(parts, doubled...)
 	l.shared(rep)
-	head := []string{plural(len(shards), "shard")}
+	head := []string{text.Plural(len(shards), "shard")}
 	switch {
 	case len(unchecked) == len(shards):
 		parts = append(parts, "not checked: no report")
 	case len(unchecked) > 0:
-		parts = append(parts, "not checked: no report from "+list(unchecked))
+		parts = append(parts, "not checked: no report from "+text.List(unchecked))
 	}
 	if len(unchecked) < len(shards) {
-		head = append(head, plural(tests, "test"))
+		head = append(head, text.Plural(tests, "test"))
 	}
 	if len(parts) == 0 {
 		parts = append(parts, l.once())
@@ -72,7 +81,7 @@ func notEnded(shards []Shard) []string {
 			}
 		}
 		if len(numbers) > 0 {
-			parts = append(parts, fmt.Sprintf(words[state], list(numbers)))
+			parts = append(parts, fmt.Sprintf(words[state], text.List(numbers)))
 		}
 	}
 	return parts
@@ -100,36 +109,36 @@ func unread(shards []Shard, rep report.Result, configured bool) []string {
 	}
 	var parts []string
 	if len(gone) > 0 {
-		parts = append(parts, "missing: the report of "+list(gone))
+		parts = append(parts, "missing: the report of "+text.List(gone))
 	}
 	if len(broken) > 0 {
-		parts = append(parts, "cannot be read whole: the report of "+list(broken))
+		parts = append(parts, "cannot be read whole: the report of "+text.List(broken))
 	}
 	return parts
 }
 
 // doubled finds shards whose whole sets of tests are equal. Where these are large enough or name their files, the
 // command ignores the shard it was given.
-func (l *Ledger) doubled(rep report.Result) []string {
+func (l *Ledger) doubled(shards []Shard) []string {
 	var parts []string
 	seen := map[int]bool{}
-	for i, s := range rep.Shards {
-		if seen[i] || len(s.IDs) == 0 {
+	for i, s := range shards {
+		if seen[i] || s.Identity.Tests == 0 {
 			continue
 		}
 		same := []int{s.Number}
-		for j := i + 1; j < len(rep.Shards); j++ {
-			if slices.Equal(s.IDs, rep.Shards[j].IDs) {
-				same, seen[j] = append(same, rep.Shards[j].Number), true
+		for j := i + 1; j < len(shards); j++ {
+			if s.Identity == shards[j].Identity {
+				same, seen[j] = append(same, shards[j].Number), true
 			}
 		}
-		switch {
+		switch tests := s.Identity.Tests; {
 		case len(same) == 1:
-		case len(s.Files) > 0 || len(s.IDs) >= enoughCases:
+		case s.Identity.telling():
 			l.Closed = false
-			parts = append(parts, fmt.Sprintf("%s ran the same %s: the command ignores the shard index", list(same), plural(len(s.IDs), "test")))
+			parts = append(parts, fmt.Sprintf("%s ran the same %s: the command ignores the shard index", text.List(same), text.Plural(tests, "test")))
 		default:
-			l.Notes = append(l.Notes, fmt.Sprintf("%s ran tests of the same names (%d)", list(same), len(s.IDs)))
+			l.Notes = append(l.Notes, fmt.Sprintf("%s ran tests of the same names (%d)", text.List(same), tests))
 		}
 	}
 	return parts
@@ -149,7 +158,7 @@ func (l *Ledger) shared(rep report.Result) {
 		})
 	}
 	if !alike && len(common) > 0 {
-		l.Notes = append(l.Notes, fmt.Sprintf("%s ran in every shard", plural(len(common), "test")))
+		l.Notes = append(l.Notes, fmt.Sprintf("%s ran in every shard", text.Plural(len(common), "test")))
 	}
 }
 

@@ -41,7 +41,7 @@ func TestLedger(t *testing.T) {
 		for i, set := range tt.sets {
 			totals := report.Totals{Tests: len(set)}
 			rep.Shards = append(rep.Shards, report.Shard{Number: i + 1, IDs: set, Files: tt.files, Totals: totals, Checked: true})
-			shards = append(shards, Shard{Number: i + 1, State: Passed, Totals: totals, Checked: true})
+			shards = append(shards, Shard{Number: i + 1, State: Passed, Totals: totals, Checked: true, Identity: identityOf(rep.Shards[i])})
 		}
 		l := balance(shards, rep, true)
 		if l.Closed != tt.closed || l.Line != tt.line || strings.Join(l.Notes, "; ") != tt.notes {

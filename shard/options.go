@@ -3,13 +3,16 @@ package shard
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
+	"github.com/boxer-ci/boxer/report/ci"
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 // Options say what a run does. Command, paths and Env may hold placeholders: <i> (the shard, from 1), <i0> (from 0),
@@ -26,8 +29,9 @@ type Options struct {
 	Base      string          // absolute folder that JUnit and Artifacts are relative to
 	JUnit     []string        // globs of reports; none: the usual places are looked at
 	Artifacts []string        // globs of other files to bring out
-	ReportDir string          // absolute folder of the host; "" is boxer-report in Base
+	ReportDir string          // absolute folder of the host; "" is boxer-report in Base, in it Node.Folder
 	Node      Node            // which part of the shards this machine runs; zero: all
+	RunID     RunID           // of the CI system, for boxer merge
 	FailFast  bool            // the first shard that fails ends the others
 	Keep      bool            // the children outlive the run
 
@@ -42,10 +46,12 @@ type Options struct {
 	Setup time.Duration // what the caller needed to start the parent, for the summary; 0: it ran already
 	Cores int           // of this machine, for the summary; 0 is found out
 
-	Out   io.Writer // live output and summary; nil is none
-	Mode  Mode      // of the live output
-	Width int       // columns of the terminal in mode Live; 0 is 80
-	Fence bool      // keep output from being read as workflow commands of GitHub Actions
+	Out    io.Writer // live output and summary; nil is none
+	Mode   Mode      // of the live output
+	Width  int       // columns of the terminal; 0: Out is none, and lines are as long as they are
+	CI     ci.System // whose log Out is
+	Colour bool      // of what boxer itself writes to Out
+	Plain  bool      // no colours at all on Out, those of the tests included
 
 	Kill <-chan struct{} // closed: stop waiting, end everything now; nil for never
 }
@@ -53,6 +59,20 @@ type Options struct {
 // Node is one of several CI machines that share the shards of a run. The zero Node is the only one.
 type Node struct {
 	Index, Total int // Index is from 1
+}
+
+// Folder is the name of the folder in the report folder that is a node's own, "" for the only one.
+func (n Node) Folder() string {
+	if n.Total < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s%d", nodePrefix, n.Index)
+}
+
+// RunID says which run of a CI system boxer is a part of. Outside of CI it is empty.
+type RunID struct {
+	ID      string // the same on all nodes and in all attempts
+	Attempt string // tells a later attempt of one node from an earlier one
 }
 
 // Mode is how a run shows what its shards are doing.
@@ -67,7 +87,9 @@ const (
 
 const (
 	maxCount      = 1024
+	maxNodes      = 10_000
 	reportDirName = "boxer-report"
+	nodePrefix    = "node-"
 )
 
 // filled returns the options with their defaults in place.
@@ -79,7 +101,7 @@ func (o Options) filled() Options {
 		o.Worktree = runner.Private
 	}
 	if o.ReportDir == "" {
-		o.ReportDir = filepath.Join(o.Base, reportDirName)
+		o.ReportDir = filepath.Join(o.Base, reportDirName, o.Node.Folder())
 	}
 	if o.Node == (Node{}) {
 		o.Node = Node{1, 1}
@@ -89,9 +111,6 @@ func (o Options) filled() Options {
 	}
 	if o.Mode == "" {
 		o.Mode = Lines
-	}
-	if o.Width <= 0 {
-		o.Width = 80
 	}
 	if o.Cores == 0 {
 		o.Cores = runtime.NumCPU()
@@ -109,6 +128,15 @@ func (o Options) total() int { return o.Count * o.Node.Total }
 
 // number is the shard that the k-th child of this node runs, k from 0.
 func (o Options) number(k int) int { return (o.Node.Index-1)*o.Count + k + 1 }
+
+// screen is what the options say of the live output.
+func (o Options) screen() screen.Screen {
+	return screen.New(screen.Config{
+		Out: o.Out, Live: o.Mode == Live, Quiet: o.Mode == Quiet, CI: o.CI, Colour: o.Colour,
+		Plain: o.Plain, Width: o.Width, Folder: o.display(o.ReportDir),
+		First: o.number(0), Count: o.Count, Total: o.total(),
+	})
+}
 
 // display shortens a path of the host for people, who can type it where they are: in Base, or else anywhere.
 func (o Options) display(path string) string {
@@ -130,9 +158,13 @@ func (o Options) inRepository(name string) string {
 	return rel
 }
 
-// ownPath is ReportDir as seen from Base, or "" if it lies elsewhere.
+// ownPath is the folder of all that boxer wrote as seen from Base, other nodes included, or "" if it lies elsewhere.
 func (o Options) ownPath() string {
-	rel, err := filepath.Rel(o.Base, o.ReportDir)
+	dir := o.ReportDir
+	if node := o.Node.Folder(); node != "" && filepath.Base(dir) == node && filepath.Dir(dir) != o.Base {
+		dir = filepath.Dir(dir)
+	}
+	rel, err := filepath.Rel(o.Base, dir)
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
 		return ""
 	}

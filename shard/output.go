@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 const (
@@ -27,7 +29,7 @@ type pump struct {
 	pipe  *os.File
 	log   *os.File
 	clean *redactor
-	lines *liner
+	lines *screen.Liner
 	done  chan struct{}
 
 	mu  sync.Mutex
@@ -54,7 +56,7 @@ func (r *run) openOutput(number int) (*pump, *os.File, error) {
 		return nil, nil, err
 	}
 	p := &pump{pipe: pipe, log: log, clean: newRedactor(r.options.Secrets), done: make(chan struct{})}
-	p.lines = &liner{prefix: r.screen.prefix(number), emit: func(block []byte) { r.screen.output(number, block) }}
+	p.lines = r.screen.Lines(number)
 	go p.run()
 	return p, w, nil
 }
@@ -71,7 +73,7 @@ func (p *pump) run() {
 		err = p.copy(chunk, 4)
 	}
 	p.show(p.clean.pass(nil, true))
-	p.lines.flush()
+	p.lines.Flush()
 	closed := p.log.Close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +97,7 @@ func (p *pump) copy(chunk []byte, most int) error {
 func (p *pump) show(b []byte) {
 	if len(b) > 0 {
 		p.keep(b)
-		p.lines.write(b)
+		p.lines.Write(b)
 	}
 }
 

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/boxer-ci/boxer/report/ci"
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 // screenOf is what was written, and lets a test wait for a part of it.
@@ -85,22 +88,51 @@ func TestFence(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	o := m.shell(1, `echo '::error::x'; echo '##[error]y'`)
-	o.Fence = true
+	o.CI = ci.GitHub
 	var out screenOf
 	o.Out = &out
 	if _, err := Run(t.Context(), forking{m}, o); err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	token, ok := strings.CutPrefix(lines[0], "::stop-commands::")
-	if !ok || len(token) != 32 || lines[len(lines)-1] != "::"+token+"::" {
-		t.Errorf("no fence:\n%s", out.String())
+	outside, inside := unfenced(t, out.String())
+	if want := []string{"::group::output", "::endgroup::"}; !slices.Equal(outside, want) {
+		t.Errorf("outside of the fence: %q", outside)
 	}
-	for _, l := range lines[1 : len(lines)-1] {
-		if strings.HasPrefix(l, "::") || strings.Contains(l, "##[") || strings.Contains(l, token) {
+	for _, l := range inside {
+		if strings.HasPrefix(l, "::") || strings.Contains(l, "##[") {
 			t.Errorf("a command in %q", l)
 		}
 	}
+	if !slices.Contains(inside, "[1/1] ::error::x") || !slices.Contains(inside, "[1/1] # #[error]y") {
+		t.Errorf("the output is gone: %q", inside)
+	}
+}
+
+// unfenced reads a log as GitHub's runner does: which lines it looks at for commands, and which it does not.
+func unfenced(t *testing.T, log string) (outside, inside []string) {
+	t.Helper()
+	token := ""
+	used := map[string]bool{}
+	for line := range strings.Lines(log) {
+		line = strings.TrimSuffix(line, "\n")
+		switch begin, ok := strings.CutPrefix(line, "::stop-commands::"); {
+		case token == "" && ok:
+			if token = begin; len(token) != 32 || used[token] {
+				t.Errorf("%q is no token, or was used before", token)
+			}
+			used[token] = true
+		case token != "" && line == "::"+token+"::":
+			token = ""
+		case token == "":
+			outside = append(outside, line)
+		default:
+			inside = append(inside, line)
+		}
+	}
+	if token != "" {
+		t.Errorf("a fence is open at the end:\n%s", log)
+	}
+	return outside, inside
 }
 
 type brokenPipe struct{}
@@ -183,7 +215,7 @@ func TestAFullDiskStopsNoCommand(t *testing.T) {
 	}
 	var seen bytes.Buffer
 	p := &pump{pipe: pipe, log: full, clean: newRedactor(nil), done: make(chan struct{})}
-	p.lines = &liner{emit: func(b []byte) { seen.Write(b) }}
+	p.lines = &screen.Liner{Emit: func(b []byte) { seen.Write(b) }}
 	go p.run()
 	text := strings.Repeat("x\n", 200_000) // more than a pipe holds
 	if _, err := w.WriteString(text); err != nil {

@@ -18,13 +18,12 @@ const (
 )
 
 // writePage writes the page for people. It tells the same as the other results, so no secret may stand in it either.
-func (r *run) writePage(res Result) error {
-	p := pageOf(res, r.options)
+func (d *reportDir) writePage(res Result, o Options) error {
 	var b bytes.Buffer
-	if err := page.Render(&b, p); err != nil {
+	if err := page.Render(&b, pageOf(res, o)); err != nil {
 		return fmt.Errorf("write %s: %w", pageFile, err)
 	}
-	return r.dir.write(pageFile, b.Bytes())
+	return d.write(pageFile, b.Bytes())
 }
 
 func pageOf(res Result, o Options) page.Page {

@@ -182,7 +182,7 @@ func TestConceal(t *testing.T) {
 		All []deep
 		N   int
 	}{[]deep{{"a hunter2 b", "hunter2", []string{"hunter2-more", "none"}, ""}}, 7}
-	conceal(reflect.ValueOf(&v).Elem(), []string{"hunter2-more", "hunter2", ""})
+	conceal(reflect.ValueOf(&v).Elem(), []string{"hunter2", "hunter2-more", ""})
 	if d := v.All[0]; d.Text != "a *** b" || d.State != "hunter2" || d.Many[0] != "***" || d.Many[1] != "none" {
 		t.Errorf("%+v", v)
 	}

@@ -81,7 +81,7 @@ func isOurs(dir string) bool {
 		return errors.Is(err, fs.ErrPermission) // told by checkWritable
 	}
 	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), "node-") {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), nodePrefix) {
 			return false
 		}
 	}

@@ -30,6 +30,13 @@ type Result struct {
 	Ledger   Ledger
 	Warnings []string // what changes no verdict but should be known, sorted by shard
 
+	Node       Node         // whose shards these are; Index is 0 for a merge of all nodes
+	RunID      RunID        // of the CI system
+	Count      int          // shards of each node
+	Nodes      []NodeResult // that a merge read, by number; none for a run
+	Configured bool         // paths of reports were named, so that a missing one is an error
+	AllowEmpty string       // as in Options
+
 	ReportDir  string        // absolute; junit.xml, result.json and the rest lie in it
 	Seed       uint32        // Options.Seed of a run with the same seeds
 	Started    time.Time     // of the first step of this run
@@ -41,12 +48,14 @@ type Result struct {
 	Bound      string        // what limits the run, in words; "" for nothing to say
 	Kept       []string      // names of the children that outlive the run
 	NotRemoved []string      // names of children whose removal failed
+	files      []string      // the reports in ReportDir that are for people and tools
 	parentKept bool          // with them, the parent that the caller started for this run
 }
 
 // Shard is what became of one shard.
 type Shard struct {
 	Number, Of  int // from 1, over all nodes
+	Node        int // that ran it, from 1
 	State       State
 	Reason      string // why, where the state and the exit code do not say it
 	Hint        string // the next thing to try, or ""
@@ -60,6 +69,7 @@ type Shard struct {
 	Wall        time.Duration  // of the command
 
 	report.Totals                  // of its cases, boxer's own included
+	Identity      Identity         // of its tests
 	Checked       bool             // a report was read; if not, the exit code is all that is known
 	Log           string           // the output, relative to ReportDir
 	Reports       []string         // relative to ReportDir
@@ -67,6 +77,16 @@ type Shard struct {
 	NotCollected  []runner.Skipped // matched a glob, but was not brought; relative to Base
 	Leftover      bool             // a process that the command left behind still held its output
 	tail          []string         // the last lines of the output
+}
+
+// NodeResult is what one node says of itself, as a merge read it.
+type NodeResult struct {
+	Index    int
+	RunID    RunID
+	ExitCode int    // of its run
+	Count    int    // of its shards
+	Seed     uint32 // Options.Seed of its run
+	Folder   string // where its files lie, relative to ReportDir
 }
 
 // Ledger tells whether each test ran once.

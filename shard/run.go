@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/screen"
 )
 
 // run is one call of Run.
@@ -16,7 +17,7 @@ type run struct {
 	options Options
 	session runner.Session
 	dir     *reportDir
-	screen  screen
+	screen  screen.Screen
 	started time.Time
 	outer   context.Context         // the caller's
 	cancel  context.CancelCauseFunc // ends what the shards do
@@ -28,7 +29,7 @@ type run struct {
 }
 
 func newRun(o Options, s runner.Session, d *reportDir) *run {
-	return &run{options: o, session: s, dir: d, screen: newScreen(o), started: time.Now()}
+	return &run{options: o, session: s, dir: d, screen: o.screen(), started: time.Now()}
 }
 
 func (r *run) do(ctx context.Context) (Result, error) {
@@ -41,7 +42,7 @@ func (r *run) do(ctx context.Context) (Result, error) {
 	stop := r.removeWhenKilled()
 	defer stop()
 
-	r.screen.open()
+	r.screen.Open()
 	source, err := r.source(ctx)
 	attempts := make([]*attempt, r.options.Count)
 	if err == nil {
@@ -81,17 +82,17 @@ func (r *run) fanOut(ctx context.Context, source runner.Source, attempts []*atte
 
 func (r *run) shard(ctx context.Context, source runner.Source, k int) *attempt {
 	number := r.options.number(k)
-	r.screen.state(number, "forking")
+	r.screen.State(number, "forking")
 	begin := time.Now()
 	child, fault, err := r.fork(ctx, source)
 	if err != nil {
 		a := r.notRun(ctx, k, err)
-		r.screen.state(number, string(a.state))
+		r.screen.State(number, string(a.state))
 		return a
 	}
 	a := r.command(ctx, child, number)
 	a.forkBegun, a.forkTook, a.forkFault = begin, a.begun.Sub(begin), fault
-	r.screen.state(number, string(a.state))
+	r.screen.State(number, string(a.state))
 	switch {
 	case a.strange != 0:
 		r.cancel(strangeSignal{number, a.strange})

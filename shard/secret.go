@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -56,12 +57,24 @@ func (r *redactor) pass(p []byte, last bool) []byte {
 			r.held = bytes.Clone(in)
 			return out
 		case length > 0:
-			out, in = append(out, mask...), in[length:]
+			out, in = append(out, maskFor(in)...), in[length:]
 		default:
 			out, in = append(out, in[0]), in[1:]
 		}
 	}
 	return out
+}
+
+// maskFor is the mask in the encoding of the secret that the text starts with: half a character would make a report in
+// UTF-16 unreadable from there on.
+func maskFor(secret []byte) string {
+	switch {
+	case secret[0] == 0:
+		return "\x00*\x00*\x00*"
+	case len(secret) > 1 && secret[1] == 0:
+		return "*\x00*\x00*\x00"
+	}
+	return mask
 }
 
 // at is the length of the longest secret that the text starts with; open says that a longer one may.
@@ -82,12 +95,38 @@ func inReports(secrets []string) []string {
 	some := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	all := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 	numbers := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
+	attribute := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 	var out []string
 	for _, s := range secrets {
 		if !strings.Contains(reportWords, s) {
-			out = append(out, s, some.Replace(s), all.Replace(s), numbers.Replace(s))
+			out = append(out, s, some.Replace(s), all.Replace(s), numbers.Replace(s), attribute.Replace(s))
 		}
 	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	for _, s := range slices.Clone(out) {
+		if ascii(s) {
+			out = append(out, wide(s, "", "\x00"), wide(s, "\x00", ""))
+		}
+	}
+	return out
+}
+
+func ascii(s string) bool { return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0 }
+
+// wide is a text in UTF-16, which runners on their way from Windows write: each character with a zero before or behind.
+func wide(s, before, behind string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteString(before + s[i:i+1] + behind)
+	}
+	return b.String()
+}
+
+// longestFirst leaves out empty ones. Of secrets that contain each other, the longer one goes first.
+func longestFirst(secrets []string) []string {
+	out := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" })
+	slices.SortStableFunc(out, func(a, b string) int { return len(b) - len(a) })
 	return out
 }
 

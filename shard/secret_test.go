@@ -73,3 +73,18 @@ func TestSecretsStandInNoLogAndNoReport(t *testing.T) {
 		return nil
 	})
 }
+
+// Half a character in place of a secret would leave nothing of a report in UTF-16.
+func TestRedactorKeepsUTF16Whole(t *testing.T) {
+	t.Parallel()
+	for name, zeros := range map[string][2]string{"little": {"", "\x00"}, "big": {"\x00", ""}} {
+		in, want := wide("<a>sk-&amp;1</a>", zeros[0], zeros[1]), wide("<a>***</a>", zeros[0], zeros[1])
+		for i := range len(in) + 1 {
+			r := newRedactor(inReports([]string{"sk-&1"}))
+			got := string(r.pass([]byte(in[:i]), false)) + string(r.pass([]byte(in[i:]), false)) + string(r.pass(nil, true))
+			if got != want {
+				t.Errorf("%s endian, cut at %d: %q, want %q", name, i, got, want)
+			}
+		}
+	}
+}

@@ -45,7 +45,7 @@ func checkNumbers(o Options) []error {
 		errs = append(errs, fault(badCount, "boxer shard --count 4 -- COMMAND",
 			"the number of shards must be from 1 to %d, not %d", maxCount, o.Count))
 	}
-	if n := o.Node; n.Index < 1 || n.Index > n.Total {
+	if n := o.Node; n.Index < 1 || n.Index > n.Total || n.Total > maxNodes {
 		errs = append(errs, fault(badNode, "boxer shard --node 1/2 ...", "there is no node %d of %d", n.Index, n.Total))
 	}
 	if o.Timeout < 0 {

@@ -87,3 +87,29 @@ func TestTheFixOfASharedReportPath(t *testing.T) {
 		}
 	}
 }
+
+// What other nodes wrote beside a node's folder is boxer's own too.
+func TestOwnPathOfANode(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		dir  string
+		node Node
+		want string
+	}{
+		{"/w/boxer-report", Node{1, 1}, "boxer-report/"},
+		{"/w/boxer-report/node-2", Node{2, 5}, "boxer-report/"},
+		{"/w/out/rep/node-2", Node{2, 5}, "out/rep/"},
+		{"/w/node-2", Node{2, 5}, "node-2/"},
+		{"/w/boxer-report/node-3", Node{2, 5}, "boxer-report/node-3/"},
+		{"/elsewhere/node-2", Node{2, 5}, ""},
+	} {
+		o := Options{Base: "/w", ReportDir: tt.dir, Node: tt.node}
+		if got := o.ownPath(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.dir, got, tt.want)
+		}
+	}
+	o := Options{Base: "/w", Node: Node{2, 5}}.filled()
+	if o.ReportDir != "/w/boxer-report/node-2" {
+		t.Errorf("report folder %s", o.ReportDir)
+	}
+}

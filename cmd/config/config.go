@@ -37,6 +37,7 @@ type Config struct {
 // Shard is what only boxer shard reads.
 type Shard struct {
 	Count      int // 0 is auto
+	Node       Node
 	Command    []string
 	JUnit      []string // globs relative to Config.Base
 	Artifacts  []string // globs relative to Config.Base
@@ -101,6 +102,7 @@ type given struct {
 	words  []string
 	list   bool // given as a list: words are final, not one line to split
 	source string
+	fault  error // nobody typed it, and it makes no sense
 }
 
 // resolve takes the strongest source of a setting. A weaker one is checked all the same when it is the file: a fault
@@ -121,6 +123,17 @@ func (l *loader) resolve(s *setting) {
 }
 
 func (l *loader) strongest(s *setting) (g given, found bool) {
+	g, found = l.written(s)
+	if s.detect != nil && g.last() == "auto" {
+		if d, ok := s.detect(l.request.Env); ok {
+			return d, true
+		}
+	}
+	return g, found
+}
+
+// written is what a person wrote, in whatever place, or the default.
+func (l *loader) written(s *setting) (g given, found bool) {
 	if v, ok := l.request.Flags[s.flag]; ok && s.flag != "" {
 		return given{words: v, list: s.list, source: "--" + s.flag}, true
 	}
@@ -135,6 +148,10 @@ func (l *loader) strongest(s *setting) (g given, found bool) {
 
 func (l *loader) apply(s *setting, c *Config, g given) {
 	if g.source == "default" && len(g.words) == 0 {
+		return
+	}
+	if g.fault != nil {
+		l.faults.addf(g.source, "%s", g.fault)
 		return
 	}
 	if err := s.set(c, g); err != nil {

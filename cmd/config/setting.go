@@ -17,6 +17,7 @@ type setting struct {
 	adds      bool   // flags and variables add to the file instead of replacing it
 	byDefault []string
 	set       func(c *Config, g given) error
+	detect    func(env []string) (given, bool) // what "auto" finds out; nil where it finds out nothing
 }
 
 // settings is the one table of names. The variable's name follows from the flag's.
@@ -27,10 +28,12 @@ var settings = []setting{
 	{key: "hide", list: true, set: words(func(c *Config) *[]string { return &c.Hide })},
 	{key: "show", list: true, set: words(func(c *Config) *[]string { return &c.Show })},
 	{key: "user", flag: "user", fileless: true, set: text(func(c *Config) *string { return &c.User })},
-	{key: "color", flag: "color", fileless: true, byDefault: []string{"auto"}, set: setColor},
+	{key: "color", flag: "color", fileless: true, byDefault: []string{"auto"},
+		set: choice(func(c *Config) *string { return &c.Color }, "auto", "always", "never")},
 	{key: "ci", flag: "ci", fileless: true, byDefault: []string{"auto"},
 		set: choice(func(c *Config) *string { return &c.CI }, "auto", "none", "github", "gitlab")},
 	{key: "shard.count", flag: "count", byDefault: []string{"auto"}, set: setCount},
+	{key: "shard.node", flag: "node", fileless: true, byDefault: []string{"auto"}, set: setNode, detect: detectNode},
 	{key: "shard.command", flag: "command", list: true, set: setCommand},
 	{key: "shard.junit", flag: "junit", list: true, set: globs(func(c *Config) *[]string { return &c.Shard.JUnit })},
 	{key: "shard.artifacts", flag: "artifacts", list: true,

@@ -45,17 +45,6 @@ func setRetries(_ *Config, g given) error {
 	return nil
 }
 
-// setColor refuses what would have no effect: nothing that boxer prints is coloured yet.
-func setColor(c *Config, g given) error {
-	if err := choice(func(c *Config) *string { return &c.Color }, "auto", "always", "never")(c, g); err != nil {
-		return err
-	}
-	if c.Color == "always" {
-		return errors.New("coloured output is not available yet")
-	}
-	return nil
-}
-
 func notYet(_ *Config, g given) error {
 	if len(g.words) == 0 {
 		return nil

@@ -65,6 +65,18 @@ func (b *browser) ask(page, probe string, answer any) {
 	b.open("file://"+filepath.Join(b.dir, "index.html"), answer)
 }
 
+// askWarm opens it from another page, in a browser that has started already.
+func (b *browser) askWarm(page, probe string, answer any) {
+	b.t.Helper()
+	b.put(page, probe)
+	start := filepath.Join(b.dir, "start.html")
+	const text = `<title>start</title><script>addEventListener('load', () => setTimeout(() => { location = 'index.html' }, 300))</script>`
+	if err := os.WriteFile(start, []byte(text), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	b.open("file://"+start, answer)
+}
+
 // askServed does the same over HTTP.
 func (b *browser) askServed(page, probe string, answer any) {
 	b.t.Helper()
@@ -92,7 +104,7 @@ func (b *browser) open(address string, answer any) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 4*time.Minute)
 	defer cancel()
-	home := b.t.TempDir()
+	home := b.home()
 	cmd := exec.Command(chromium(b.t), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-breakpad", "--disable-crash-reporter",
 		"--user-data-dir="+home, address)
@@ -109,6 +121,11 @@ func (b *browser) open(address string, answer any) {
 		cmd.Wait()
 	}()
 	defer func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(5 * time.Second):
+		}
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		<-ended
 	}()
@@ -126,6 +143,21 @@ func (b *browser) open(address string, answer any) {
 	case <-ctx.Done():
 		b.t.Fatal("no answer from Chromium")
 	}
+}
+
+// home is Chromium's own folder. What it started may write into it a moment longer than it lives itself.
+func (b *browser) home() string {
+	b.t.Helper()
+	dir, err := os.MkdirTemp("", "boxer-chromium-")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		for deadline := time.Now().Add(10 * time.Second); os.RemoveAll(dir) != nil && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	return dir
 }
 
 func chromium(t testing.TB) string {

@@ -8,10 +8,10 @@
   const wasOpen = new Map();
   let items; // looked for when first needed: ten thousand of them cost time
 
-  const states = {ok: 'passed', bad: 'failed', warn: 'flaky', skip: 'skipped'};
+  const states = {bad: 'failed', warn: 'flaky', skip: 'skipped'};
   const textOf = el => {
     const head = el.matches('details') ? el.querySelector('summary') : el;
-    const state = el.dataset.s || (el.matches('li[class]') ? states[el.className] : '');
+    const state = el.dataset.s || (el.localName === 'li' && el.parentNode.className === 'tests' ? states[el.className] || 'passed' : '');
     return (head.textContent + ' ' + state).toLowerCase();
   };
   const collect = () => [...document.querySelectorAll('[data-item], .tests li')].map(el => ({el, text: textOf(el)}));

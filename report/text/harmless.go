@@ -1,4 +1,4 @@
-package shard
+package text
 
 import (
 	"bytes"
@@ -17,10 +17,15 @@ var (
 
 const resetColour = "\x1b[0m"
 
-// appendHarmless appends one line of foreign text to dst so that it can do nothing but be read. Colours stay, and end
+// AppendHarmless appends one line of foreign text to dst so that it can do nothing but be read. Colours stay, and end
 // with the line. Other terminal sequences are dropped; control characters, marks that turn the direction of text, and
 // bytes that are no UTF-8 become visible. What a CI system would take for a command is broken up.
-func appendHarmless(dst, line []byte) []byte {
+func AppendHarmless(dst, line []byte) []byte { return appendLine(dst, line, true) }
+
+// AppendPlain is AppendHarmless without the colours.
+func AppendPlain(dst, line []byte) []byte { return appendLine(dst, line, false) }
+
+func appendLine(dst, line []byte, colours bool) []byte {
 	start := len(dst)
 	coloured := false
 	for len(line) > 0 {
@@ -29,7 +34,7 @@ func appendHarmless(dst, line []byte) []byte {
 			continue
 		}
 		if line[0] == 0x1b {
-			if seq := colour.Find(line); seq != nil {
+			if seq := colour.Find(line); seq != nil && colours {
 				dst, line = append(dst, seq...), line[len(seq):]
 				coloured = true
 				continue
@@ -94,13 +99,18 @@ func disarm(dst []byte, start int) []byte {
 	return append(dst[:start], line...)
 }
 
-// harmless is appendHarmless for a text of one line; line ends become spaces.
-func harmless(text string) string {
+// Harmless is AppendHarmless for a text of one line; line ends become spaces.
+func Harmless(text string) string { return string(AppendHarmless(nil, oneLine(text))) }
+
+// Plain is Harmless without the colours.
+func Plain(text string) string { return string(AppendPlain(nil, oneLine(text))) }
+
+func oneLine(text string) []byte {
 	b := []byte(text)
 	for i, c := range b {
-		if isEnd(c) {
+		if c == '\n' || c == '\r' {
 			b[i] = ' '
 		}
 	}
-	return string(appendHarmless(nil, b))
+	return b
 }

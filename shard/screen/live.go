@@ -1,12 +1,15 @@
-package shard
+package screen
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/boxer-ci/boxer/report/text"
 )
 
 const refresh = 100 * time.Millisecond
@@ -31,15 +34,15 @@ type liveShard struct {
 	message string
 }
 
-func newLiveScreen(o Options, base *lineScreen) *liveScreen {
+func newLiveScreen(c Config, base *lineScreen) *liveScreen {
 	return &liveScreen{
-		lineScreen: base, width: o.Width, first: o.number(0), shards: make([]liveShard, o.Count),
+		lineScreen: base, width: cmp.Or(c.Width, 80), first: c.First, shards: make([]liveShard, c.Count),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
 
-func (s *liveScreen) open() {
-	s.lineScreen.open()
+func (s *liveScreen) Open() {
+	s.lineScreen.Open()
 	go s.keepDrawing()
 }
 
@@ -57,7 +60,9 @@ func (s *liveScreen) keepDrawing() {
 	}
 }
 
-func (s *liveScreen) prefix(int) string { return "" }
+func (s *liveScreen) Lines(shard int) *Liner {
+	return &Liner{Plain: true, Emit: func(block []byte) { s.output(shard, block) }}
+}
 
 func (s *liveScreen) output(shard int, block []byte) {
 	last := bytes.TrimRight(block, "\n")
@@ -70,7 +75,7 @@ func (s *liveScreen) output(shard int, block []byte) {
 	s.shards[shard-s.first].message = string(last)
 }
 
-func (s *liveScreen) state(shard int, state string) {
+func (s *liveScreen) State(shard int, state string) {
 	s.data.Lock()
 	defer s.data.Unlock()
 	l := &s.shards[shard-s.first]
@@ -79,11 +84,11 @@ func (s *liveScreen) state(shard int, state string) {
 	l.state, l.since = state, now
 }
 
-func (s *liveScreen) close(summary func(io.Writer)) {
+func (s *liveScreen) Close(blocks func() []Block, summary func(io.Writer)) {
 	close(s.stop)
 	<-s.stopped
 	s.write(s.erase())
-	s.lineScreen.close(summary)
+	s.lineScreen.Close(blocks, summary)
 }
 
 // erase goes back to where the first line of the shards stands and clears all below.
@@ -113,47 +118,19 @@ func (s *liveScreen) line(i int, now time.Time) string {
 	took := now.Sub(l.since)
 	switch l.state {
 	case "":
-		return fmt.Sprintf("[%d/%d] waiting", s.first+i, s.total)
+		return s.prefix(s.first+i) + "waiting"
 	case "forking", "running":
 	default:
 		took = l.took
 	}
-	line := fmt.Sprintf("[%d/%d] %s %s", s.first+i, s.total, l.state, seconds(took))
-	if message := uncoloured(l.message); message != "" && l.state == "running" {
+	head := s.prefix(s.first + i)
+	line := head + l.state + " " + text.Seconds(took)
+	if message := strings.ReplaceAll(l.message, "\t", " "); message != "" && l.state == "running" {
 		line += "  " + message
 	}
-	return cut(line, s.width-1)
-}
-
-func uncoloured(line string) string {
-	for strings.Contains(line, "\x1b") {
-		i := strings.Index(line, "\x1b")
-		line = line[:i] + line[i+max(1, len(colour.FindString(line[i:]))):]
+	line = text.Cut(line, s.width-1)
+	if rest, whole := strings.CutPrefix(line, head+l.state); whole && s.c.Colour {
+		return head + text.Paint(text.ColourOf(l.state), l.state) + rest
 	}
-	return strings.ReplaceAll(line, "\t", " ")
-}
-
-// cut shortens a text to that many columns. Beyond the European scripts a character is taken to need two.
-func cut(text string, width int) string {
-	if columns(text) <= width {
-		return text
-	}
-	used := 1
-	for i, r := range text {
-		if used += columns(string(r)); used > width {
-			return text[:i] + "…"
-		}
-	}
-	return text
-}
-
-func columns(text string) int {
-	n := 0
-	for _, r := range text {
-		n++
-		if r >= 0x1100 {
-			n++
-		}
-	}
-	return n
+	return line
 }

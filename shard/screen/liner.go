@@ -1,25 +1,29 @@
-package shard
+package screen
 
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/boxer-ci/boxer/report/text"
 )
 
 // maxLine is how much of a line waits for its end. A longer one is shown in pieces.
 const maxLine = 64 << 10
 
-// liner cuts a stream into whole lines, each with the shard's prefix and harmless to whoever shows it, so that the
+// Liner cuts a stream into whole lines, each with the shard's prefix and harmless to whoever shows it, so that the
 // lines of several shards never mix. A carriage return ends a line too: a progress bar becomes lines, and nothing can
 // hide behind one.
-type liner struct {
-	prefix string
-	emit   func(block []byte) // gets whole lines, many at once
+type Liner struct {
+	Prefix string
+	Plain  bool               // without colours
+	Emit   func(block []byte) // gets whole lines, many at once
 	open   []byte             // the line that has not ended
 	cr     bool               // the last line ended with a carriage return
 	block  []byte
 }
 
-func (l *liner) write(p []byte) {
+// Write takes the next piece of the stream.
+func (l *Liner) Write(p []byte) {
 	for len(p) > 0 {
 		n := lineEnd(p)
 		if room := maxLine - len(l.open); n > room {
@@ -61,7 +65,7 @@ func lineEnd(p []byte) int {
 }
 
 // piece shows the start of a line that is too long, up to a whole character.
-func (l *liner) piece() {
+func (l *Liner) piece() {
 	cut := len(l.open)
 	for i := 1; i < utf8.UTFMax; i++ {
 		if b := l.open[len(l.open)-i]; utf8.RuneStart(b) {
@@ -77,9 +81,13 @@ func (l *liner) piece() {
 	l.open = append(l.open, rest...)
 }
 
-func (l *liner) line() {
-	l.block = append(l.block, l.prefix...)
-	l.block = appendHarmless(l.block, l.open)
+func (l *Liner) line() {
+	l.block = append(l.block, l.Prefix...)
+	if l.Plain {
+		l.block = text.AppendPlain(l.block, l.open)
+	} else {
+		l.block = text.AppendHarmless(l.block, l.open)
+	}
 	l.block = append(l.block, '\n')
 	l.open = l.open[:0]
 	if len(l.block) >= maxLine {
@@ -87,15 +95,15 @@ func (l *liner) line() {
 	}
 }
 
-func (l *liner) give() {
+func (l *Liner) give() {
 	if len(l.block) > 0 {
-		l.emit(l.block)
+		l.Emit(l.block)
 		l.block = l.block[:0]
 	}
 }
 
-// flush shows a last line without an end.
-func (l *liner) flush() {
+// Flush shows a last line without an end.
+func (l *Liner) Flush() {
 	if len(l.open) > 0 {
 		l.line()
 	}

@@ -1,4 +1,4 @@
-package shard
+package screen
 
 import (
 	"bytes"
@@ -9,16 +9,18 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/boxer-ci/boxer/report/ci"
 )
 
 // lined is what people see of a stream that comes in these pieces.
 func lined(prefix string, pieces ...string) string {
 	var out bytes.Buffer
-	l := liner{prefix: prefix, emit: func(b []byte) { out.Write(b) }}
+	l := Liner{Prefix: prefix, Emit: func(b []byte) { out.Write(b) }}
 	for _, p := range pieces {
-		l.write([]byte(p))
+		l.Write([]byte(p))
 	}
-	l.flush()
+	l.Flush()
 	return out.String()
 }
 
@@ -78,9 +80,9 @@ func TestLinerDoesNotCareHowTheBytesCome(t *testing.T) {
 
 func TestLinerShowsLongLinesInPieces(t *testing.T) {
 	t.Parallel()
-	l := liner{prefix: "[1/1] "}
+	l := Liner{Prefix: "[1/1] "}
 	var lines []string
-	l.emit = func(b []byte) {
+	l.Emit = func(b []byte) {
 		if len(b) > 2*maxLine+100 {
 			t.Errorf("%d bytes at once", len(b))
 		}
@@ -89,13 +91,13 @@ func TestLinerShowsLongLinesInPieces(t *testing.T) {
 	long := strings.Repeat("é", 100_000) // its 64 KiB end within a character
 	for chunk := []byte("x" + long + "\nend\n"); len(chunk) > 0; {
 		n := min(len(chunk), 4096)
-		l.write(chunk[:n])
+		l.Write(chunk[:n])
 		chunk = chunk[n:]
 		if len(l.open) > maxLine {
 			t.Fatalf("the line in memory has %d bytes", len(l.open))
 		}
 	}
-	l.flush()
+	l.Flush()
 	if len(lines) != 5 || lines[4] != "[1/1] end" {
 		t.Errorf("%d lines, the last one %q", len(lines), lines[len(lines)-1])
 	}
@@ -132,22 +134,14 @@ func TestLinerIsHarmlessWhateverComes(t *testing.T) {
 	}
 }
 
-func TestHarmlessIsOneLine(t *testing.T) {
-	t.Parallel()
-	if got := harmless("a\nb\r\nc\x1b[1m"); got != "a b  c\x1b[1m\x1b[0m" {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestLiveScreen(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	o := Options{Count: 2, Out: &out, Width: 30, Mode: Live, Node: Node{2, 2}}
-	s := newScreen(o).(*liveScreen)
-	s.state(3, "running")
-	s.output(3, []byte("first\n\x1b[31mok\x1b[0m 1\tx 日本日本日本日本日本\n"))
-	s.state(4, "running")
-	s.state(4, "failed")
+	s := New(Config{Count: 2, Out: &out, Width: 30, Live: true, First: 3, Total: 4}).(*liveScreen)
+	s.State(3, "running")
+	s.Lines(3).Write([]byte("first\n\x1b[31mok\x1b[0m 1\tx 日本日本日本日本日本\n"))
+	s.State(4, "running")
+	s.State(4, "failed")
 	now := s.shards[0].since
 	drawn := string(s.draw(now))
 	if want := "[3/4] running 0.0 s  ok 1 x …\n[4/4] failed 0.0 s\n"; drawn != want {
@@ -156,12 +150,45 @@ func TestLiveScreen(t *testing.T) {
 	if again := string(s.draw(now)); again != "\x1b[2A\r\x1b[J"+drawn {
 		t.Errorf("not rewritten in place: %q", again)
 	}
-	if s.prefix(3) != "" {
-		t.Error("a prefix on a line that stands behind one")
-	}
-	s.open()
-	s.close(func(w io.Writer) { fmt.Fprint(w, "the end\n") })
+	s.Open()
+	s.Close(nil, func(w io.Writer) { fmt.Fprint(w, "the end\n") })
 	if got := out.String(); !strings.HasSuffix(got, "\x1b[2A\r\x1b[Jthe end\n") {
 		t.Errorf("%q", got)
+	}
+}
+
+// A colour is no column: a line is cut first and painted then, and one that lost its state is not painted.
+func TestLiveScreenInColour(t *testing.T) {
+	t.Parallel()
+	s := New(Config{Count: 1, Out: io.Discard, Width: 20, Live: true, Colour: true, First: 1, Total: 1}).(*liveScreen)
+	s.State(1, "running")
+	s.State(1, "failed")
+	if got, want := s.line(0, s.shards[0].since), "[1/1] \x1b[31mfailed\x1b[0m 0.0 s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s.width = 10
+	if got, want := s.line(0, s.shards[0].since), "[1/1] fa…"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestLimitOfALog(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := New(Config{Count: 2, Out: &out, CI: ci.GitLab, First: 1, Total: 2, Folder: "boxer-report"})
+	s.Open()
+	one, two := s.Lines(1), s.Lines(2)
+	line := []byte(strings.Repeat("x", 1023) + "\n")
+	for range ci.JobLogLimit >> 10 {
+		one.Write(line)
+		two.Write(line)
+	}
+	s.Close(func() []Block { return []Block{{Name: "shard_1", Title: "t", Lines: []string{"| last"}}} }, func(w io.Writer) { fmt.Fprint(w, "the end\n") })
+	got := out.String()
+	if n := strings.Count(got, "... this log takes no more than 3 MiB of output: all of it is in boxer-report\n"); n != 1 {
+		t.Errorf("the end of the log is told %d times", n)
+	}
+	if len(got) > ci.JobLogLimit+1000 || len(got) < ci.JobLogLimit-2000 || !strings.HasSuffix(got, "the end\n") || !strings.Contains(got, "| last\n") {
+		t.Errorf("%d bytes that end with %q", len(got), got[len(got)-20:])
 	}
 }
