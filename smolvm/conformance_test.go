@@ -87,7 +87,7 @@ func (p *place) nothingRuns(t *testing.T) {
 	}
 }
 
-// harness has what the real program has and the questions' own specs do not ask for: an image.
+// withImage has what the real program has and the questions' own specs do not ask for: an image.
 type withImage struct{ *smolvm.Backend }
 
 func (b withImage) Start(ctx context.Context, s runner.Scope, spec runner.Spec, progress func(runner.Step)) (runner.Session, error) {
@@ -106,7 +106,7 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, func(t *testing.T) conformance.Harness {
 		p := newPlace(t)
 		return conformance.Harness{
-			Backend: withImage{p.backend()}, Dirs: p.dirs, Scope: p.scope, User: "nobody", Relayed: true, Branded: true,
+			Backend: withImage{p.backend()}, Dirs: p.dirs, Scope: p.scope, User: "nobody", Relayed: true, OneKind: true,
 			Differs: map[string]string{
 				"a later source sees a later state":                       "smolvm captures the parent when the child is branched, not when the source is taken",
 				"private files that lie below children keep commands out": "a child's disk is a copy-on-write one of the moment of its branch: nothing of the parent's lies below it",

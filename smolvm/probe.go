@@ -35,10 +35,10 @@ func (b *Backend) Probe(ctx context.Context) error {
 		return err
 	}
 	if help.code != 0 || !strings.Contains(help.out, "--from") {
-		return (&runner.Error{
+		return &runner.Error{
 			Reason: "this smolvm has no branch command, though its version should have one: parts of two releases are installed",
 			Cause:  runner.OtherVersion, Fix: install, Output: runner.LastLines([]byte(help.err)),
-		})
+		}
 	}
 	return b.tryMachine(ctx, p)
 }
@@ -127,18 +127,18 @@ func (p program) versionFits(ctx context.Context) error {
 	found := words[len(words)-1]
 	m := semver.FindStringSubmatch(found)
 	if m == nil {
-		return (&runner.Error{
+		return &runner.Error{
 			Reason: fmt.Sprintf("smolvm --version printed no version but %q", strings.TrimSpace(out)), Cause: runner.OtherVersion,
 			Fix: install,
-		})
+		}
 	}
 	major, _ := strconv.Atoi(m[1]) // digits
 	minor, _ := strconv.Atoi(m[2])
 	if major > needMajor || (major == needMajor && minor >= needMinor) {
 		return nil
 	}
-	return (&runner.Error{
+	return &runner.Error{
 		Reason: fmt.Sprintf("smolvm %s is too old: boxer needs %d.%d or newer, whose machines can be branched while they run", found, needMajor, needMinor),
 		Cause:  runner.OtherVersion, Fix: install,
-	})
+	}
 }

@@ -66,14 +66,13 @@ func (p program) command(ctx context.Context, grace time.Duration, args ...strin
 	c.Env = slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, "SMOLVM_MACHINE_NAME=") })
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error {
-		kill := func() { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) } //nolint:errcheck // ended already
-		if grace == 0 {
-			kill()
-		} else {
-			t := time.AfterFunc(grace, kill)
-			_ = t // Wait returns after it at the latest, or the process has ended by itself and nothing has its group
+		over := func() bool { return c.Process.Signal(syscall.Signal(0)) != nil } // its number may be another's then
+		for end := time.Now().Add(grace); time.Now().Before(end) && !over(); time.Sleep(poll) {
 		}
-		return nil
+		if over() {
+			return os.ErrProcessDone
+		}
+		return syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 	}
 	c.WaitDelay = grace + killTime
 	return c, nil
@@ -102,10 +101,10 @@ func (p program) once(ctx context.Context, begun func(pid int), args ...string) 
 	if p.slow > 0 {
 		limit = p.slow
 	}
-	hangs := (&runner.Error{
+	hangs := &runner.Error{
 		Reason: fmt.Sprintf("smolvm %s did not end within %s", strings.Join(short(args), " "), limit),
 		Cause:  runner.BackendFailed, Fix: "smolvm machine ls",
-	})
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, hangs)
 	defer cancel()
 	var grace time.Duration

@@ -124,7 +124,9 @@ func Main(args []string) (code int, handled bool) {
 	if len(args) != 3 || filepath.Base(args[0]) != reaperName || args[1] != Kind {
 		return 0, false
 	}
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	// Signals are for who can do something about them. They are caught and not ignored, for what is started here would
+	// ignore them too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	if err := reap(); err != nil {
 		return 1, true
 	}

@@ -8,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
@@ -226,123 +224,6 @@ func (s *Session) exec(ctx context.Context, machine, name string, c runner.Comma
 	return exit, s.at(err)
 }
 
-// Remove ends and removes children. One that is being made is not made.
-func (s *Session) Remove(ctx context.Context, names ...string) error {
-	ctx, end, err := s.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer end()
-	var errs []error
-	var meant []int
-	for _, name := range names {
-		index, ok := s.record.Scope.ChildIndex(name)
-		if !ok {
-			errs = append(errs, s.unknown(name))
-			continue
-		}
-		meant = append(meant, index)
-	}
-	return errors.Join(append(errs, s.at(s.removeChildren(ctx, meant)))...)
-}
-
-// removal is one child that is to go.
-type removal struct {
-	index, number int
-}
-
-// removeChildren removes each, also when another is already at it, and frees their names afterwards.
-func (s *Session) removeChildren(ctx context.Context, meant []int) error {
-	var mine, others []removal
-	err := s.book.update(func(k *bookData) error {
-		mine, others = claim(k, meant, s.self)
-		return nil
-	})
-	if runner.CauseOf(err) == runner.Gone {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	err = s.removeMine(ctx, mine)
-	for _, o := range others {
-		err = errors.Join(err, s.awaitRemoval(ctx, o))
-	}
-	return err
-}
-
-// claim marks children as being removed. Those that somebody alive makes or removes already are his to remove.
-func claim(k *bookData, meant []int, who runner.Process) (mine, others []removal) {
-	for _, i := range meant {
-		c := k.Children[i]
-		switch {
-		case c == nil || slices.Contains(mine, removal{i, c.Number}):
-		case c.Remover.PID != 0 && alive(c.Remover), !c.Ready && k.Leases[c.Lease].live():
-			c.Abort = true
-			others = append(others, removal{i, c.Number})
-		default:
-			c.Remover = who
-			mine = append(mine, removal{i, c.Number})
-		}
-	}
-	return mine, others
-}
-
-func (s *Session) removeMine(ctx context.Context, mine []removal) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
-	defer cancel()
-	errs := make([]error, len(mine))
-	slots := make(chan struct{}, 4)
-	var wg sync.WaitGroup
-	for i, m := range mine {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			name := s.record.Scope.Child(m.index).Key
-			errs[i] = s.guests.program.remove(ctx, name)
-			s.guests.forget(name)
-			forgetErr := s.book.update(func(k *bookData) error {
-				if c := k.Children[m.index]; c != nil && c.Number == m.number {
-					if errs[i] == nil {
-						delete(k.Children, m.index)
-					} else {
-						c.Remover = runner.Process{}
-					}
-				}
-				return nil
-			})
-			if runner.CauseOf(forgetErr) != runner.Gone {
-				errs[i] = errors.Join(errs[i], forgetErr)
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// awaitRemoval waits until the child that somebody else removes is gone.
-func (s *Session) awaitRemoval(ctx context.Context, r removal) error {
-	for {
-		k, err := s.book.read()
-		if runner.CauseOf(err) == runner.Gone {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		c := k.Children[r.index]
-		if c == nil || c.Number != r.number {
-			return nil
-		}
-		if !alive(c.Remover) && (c.Ready || !k.Leases[c.Lease].live()) {
-			return s.removeChildren(ctx, []int{r.index}) // whoever was at it died, or failed
-		}
-		if err := wait(ctx, poll); err != nil {
-			return err
-		}
-	}
-}
-
 // Keep makes the sandbox and the named children outlast the session.
 func (s *Session) Keep(ctx context.Context, children ...string) error {
 	_, end, err := s.begin(ctx)
@@ -487,45 +368,3 @@ var errHeld = errors.New("somebody else holds the sandbox")
 
 // want is the path of the lock that who counts lasting children holds.
 func (s *Session) want() string { return filepath.Join(s.record.Dir, wantFile) }
-
-// Resources is List with the memory and disk of each.
-func (s *Session) Resources(ctx context.Context) ([]runner.Sandbox, error) {
-	all, err := s.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	machines, err := s.guests.program.list(ctx)
-	if err != nil {
-		return nil, s.at(err)
-	}
-	for i := range all {
-		for _, m := range machines {
-			if m.Name == all[i].Key && m.lives() {
-				all[i].Usage = s.usage(ctx, m)
-			}
-		}
-	}
-	return all, nil
-}
-
-// usage is what can be seen of a machine from outside: the memory of its process and the blocks of its folder. What
-// cannot be seen is 0.
-func (s *Session) usage(ctx context.Context, m machine) runner.Usage {
-	u := memoryOf(*m.PID)
-	dir, err := s.guests.program.do(ctx, "machine", "data-dir", "--name", m.Name)
-	if err != nil {
-		return u
-	}
-	filepath.WalkDir(strings.TrimSpace(dir), func(_ string, d os.DirEntry, err error) error { //nolint:errcheck // what is not there is 0
-		if err != nil {
-			return nil
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			if st, ok := info.Sys().(*syscall.Stat_t); ok {
-				u.Disk += st.Blocks * 512
-			}
-		}
-		return nil
-	})
-	return u
-}

@@ -101,10 +101,10 @@ func (b *Backend) join(ctx context.Context, r runner.Record, spec runner.Spec) (
 		case k.Closing, !k.Lasting && !k.held(), k.Phase == preparing && !k.Leases[k.Preparer].live():
 			return errLeft
 		case k.Spec.Hash() != spec.Hash():
-			return (&runner.Error{
+			return &runner.Error{
 				Reason: "the configuration asks for another sandbox than the one that runs: its services, setup, machine or folder have changed since it was started",
 				Cause:  runner.ConfigChanged, Fix: "boxer down",
-			})
+			}
 		}
 		return s.enter(k)
 	})
@@ -281,10 +281,10 @@ func (s *Session) powerOn(ctx context.Context) error {
 		return err
 	}
 	if strings.Contains(out, "already running") { // then smolvm has ignored --branchable
-		return (&runner.Error{
+		return &runner.Error{
 			Reason: "somebody started the machine " + s.key() + " just now, so it is no branch source", Cause: runner.NotForkable,
 			Fix: "boxer fork --prepare",
-		})
+		}
 	}
 	boot, err := s.bootOf(ctx)
 	if err != nil {

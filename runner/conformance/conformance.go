@@ -32,7 +32,7 @@ type Harness struct {
 	User    string       // an account other than the caller's that commands can run as; "" where there is none
 
 	Relayed bool              // output is copied on its way out: a pipe does not tell who lives inside
-	Branded bool              // children have the kind of worktree that their parent was started with, and no other
+	OneKind bool              // children have the kind of worktree that their parent was started with, and no other
 	Differs map[string]string // names of questions that have another answer here, with the reason
 }
 

@@ -170,7 +170,7 @@ func askLater(b *bench) {
 func askPrivate(b *bench) {
 	b.write("given", "given\n")
 	s := b.start(func(spec *runner.Spec) {
-		if b.Branded {
+		if b.OneKind {
 			spec.Worktree = runner.Private
 		}
 	})
