@@ -176,9 +176,15 @@ func TestExecStreamsAndSignals(t *testing.T) {
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGUSR1} {
 		signals := make(chan os.Signal, 1)
-		c := sh("trap 'exit 9' INT TERM USR1; while :; do sleep 0.02; done")
+		ready := filepath.Join(t.TempDir(), "ready")
+		c := sh("trap 'exit 9' INT TERM USR1; : >" + ready + "; while :; do sleep 0.02; done")
 		c.Signals = signals
-		signals <- sig
+		go func() {
+			for _, err := os.Stat(ready); err != nil; _, err = os.Stat(ready) {
+				time.Sleep(time.Millisecond)
+			}
+			signals <- sig
+		}()
 		if got := g.run(t, t.Context(), c); got.exit.Code != 9 || got.failure != nil {
 			t.Errorf("%s: %+v", sig, got)
 		}
