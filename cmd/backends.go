@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/boxer-ci/boxer/cmd/config"
 	"github.com/boxer-ci/boxer/runner"
@@ -17,13 +18,6 @@ type backend struct {
 	forks bool
 	packs bool
 	gone  *runner.Error // why open is nil
-}
-
-// smolvm is named although it is not there, so that asking for it gets a reason and not "unknown".
-func smolvm() backend {
-	return backend{kind: "smolvm", forks: true, packs: true, gone: &runner.Error{
-		Reason: "the smolvm backend is not built into this boxer yet", Cause: runner.BackendUnavailable, Fix: "boxer doctor",
-	}}
 }
 
 func (d deps) backend(kind string) (runner.Backend, error) {
@@ -73,14 +67,48 @@ func (d deps) start(ctx context.Context, s scoped, worktree runner.Worktree) (ru
 	if kind != "auto" {
 		return d.startKind(ctx, kind, s.scope, spec)
 	}
-	if s.Smolvm.Image != "" {
-		d.say("boxer.yaml asks for smolvm, which is not built in yet: using gvisor")
-	}
-	session, err := d.startKind(ctx, "gvisor", s.scope, spec)
+	kind = d.automatic(ctx, s)
+	session, err := d.startKind(ctx, kind, s.scope, spec)
 	if err != nil && ctx.Err() == nil {
-		return nil, d.noneWorks(ctx, err)
+		return nil, d.noneWorks(ctx, kind, err)
 	}
 	return session, err
+}
+
+// quickTime bounds the probe of a backend that is only one of several.
+const quickTime = 5 * time.Second
+
+// automatic is what auto means here: smolvm where the configuration names an image for it and it works, else gvisor,
+// else, where this binary has no gvisor, smolvm with the image that it takes by itself.
+func (d deps) automatic(ctx context.Context, s scoped) string {
+	if s.Smolvm.Image != "" {
+		e := d.quickly(ctx, "smolvm")
+		if e == nil {
+			d.say("using smolvm, whose image boxer.yaml names")
+			return "smolvm"
+		}
+		d.say("boxer.yaml names an image for smolvm, which does not work here (%s): using gvisor", e.Error())
+	}
+	for _, b := range d.backends {
+		if b.kind == "gvisor" && b.open == nil {
+			return "smolvm"
+		}
+	}
+	return "gvisor"
+}
+
+// quickly is probe with an answer that may be an earlier one.
+func (d deps) quickly(ctx context.Context, kind string) *runner.Error {
+	ctx, cancel := context.WithTimeout(ctx, quickTime)
+	defer cancel()
+	b, err := d.backend(kind)
+	if err != nil {
+		return asError(err)
+	}
+	if q, ok := b.(interface{ ProbeOnce(context.Context) error }); ok {
+		return asError(q.ProbeOnce(ctx))
+	}
+	return asError(b.Probe(ctx))
 }
 
 func (d deps) startKind(ctx context.Context, kind string, scope runner.Scope, spec runner.Spec) (runner.Session, error) {
@@ -93,9 +121,9 @@ func (d deps) startKind(ctx context.Context, kind string, scope runner.Scope, sp
 
 // noneWorks is the refusal when auto finds nothing that isolates. An error of a backend that does work, such as a
 // setup command that fails, stays what it is.
-func (d deps) noneWorks(ctx context.Context, err error) error {
+func (d deps) noneWorks(ctx context.Context, kind string, err error) error {
 	reasons := d.reasons(ctx)
-	if _, broken := reasons["gvisor"]; !broken {
+	if _, broken := reasons[kind]; !broken {
 		return err
 	}
 	refusal := &runner.Error{
@@ -170,6 +198,7 @@ func (d deps) unsupported(kind string, runs bool, scope runner.Scope) error {
 	for _, b := range d.backends {
 		if b.forks && b.open != nil {
 			able = b.kind
+			break
 		}
 	}
 	e := &runner.Error{

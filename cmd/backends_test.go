@@ -45,7 +45,8 @@ func on(t *testing.T, gvisor, host scripted) (d deps, s scoped, started *[]strin
 		ctx: t.Context(), call: &call{command: "up", dir: dir, flags: map[string][]string{}},
 		Process: Process{Err: w, Env: []string{"HOME=" + dir, "BOXER_TMP=" + dir, "XDG_RUNTIME_DIR=" + dir}},
 		backends: []backend{
-			{kind: "gvisor", forks: true, open: open(gvisor, "gvisor")}, {kind: "host", open: open(host, "host")}, smolvm(),
+			{kind: "gvisor", forks: true, open: open(gvisor, "gvisor")}, {kind: "host", open: open(host, "host")},
+			{kind: "smolvm", forks: true, open: open(scripted{probe: noVM, start: noVM}, "smolvm")},
 		},
 	}
 	var f config.Faults
@@ -55,6 +56,8 @@ func on(t *testing.T, gvisor, host scripted) (d deps, s scoped, started *[]strin
 	}
 	return d, s, started
 }
+
+var noVM = &runner.Error{Reason: "there is no program smolvm on PATH", Cause: runner.BackendUnavailable, Fix: "boxer doctor"}
 
 func TestStartChoosesTheBackend(t *testing.T) {
 	t.Parallel()
@@ -72,7 +75,7 @@ func TestStartChoosesTheBackend(t *testing.T) {
 		{"gvisor by name keeps its own error", "gvisor", scripted{probe: broken, start: broken}, "gvisor", runner.BackendUnavailable, "user namespaces are refused"},
 		{"auto never falls to none", "auto", scripted{probe: broken, start: broken}, "gvisor", runner.BackendUnavailable, "no backend that isolates works here, and boxer does not fall back to none by itself"},
 		{"a failed setup is no broken backend", "auto", scripted{start: setup}, "gvisor", runner.SetupFailed, "setup failed"},
-		{"smolvm is not there", "smolvm", scripted{}, "", runner.BackendUnavailable, "the smolvm backend is not built into this boxer yet"},
+		{"smolvm is not there", "smolvm", scripted{}, "smolvm", runner.BackendUnavailable, "there is no program smolvm on PATH"},
 	} {
 		d, s, started := on(t, c.gvisor, scripted{})
 		s.Backend = c.backend
@@ -96,7 +99,7 @@ func TestRefusalTellsAllReasonsAndNamesHost(t *testing.T) {
   fix:       boxer up --backend host
   | gvisor: user namespaces are refused
   |         fix: sysctl x=1
-  | smolvm: the smolvm backend is not built into this boxer yet`
+  | smolvm: there is no program smolvm on PATH`
 	if got := d.complaint(err); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -111,12 +114,43 @@ func TestDoctorExamines(t *testing.T) {
 		t.Errorf("got %+v", all)
 	}
 	for configured, want := range map[string]string{"auto": "", "gvisor": "", "host": "host", "smolvm": ""} {
-		if got := chosenBackend(configured, all); got != want {
+		if got := chosenBackend(configured, false, all); got != want {
 			t.Errorf("%s: chosen %q", configured, got)
 		}
 	}
 	all[0].Works = true
-	if got := chosenBackend("auto", all); got != "gvisor" {
+	if got := chosenBackend("auto", false, all); got != "gvisor" {
 		t.Errorf("auto with gvisor: %q", got)
+	}
+	if got := chosenBackend("auto", true, all); got != "gvisor" {
+		t.Errorf("auto with an image and no smolvm: %q", got)
+	}
+	all[2].Works = true
+	if got := chosenBackend("auto", true, all); got != "smolvm" {
+		t.Errorf("auto with an image: %q", got)
+	}
+}
+
+func TestAutoIsSmolvmWhereAnImageIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, image string
+		vm          scripted
+		want        string
+	}{
+		{"it works", "node:22", scripted{}, "smolvm"},
+		{"it does not", "node:22", scripted{probe: noVM, start: noVM}, "gvisor"},
+		{"no image", "", scripted{}, "gvisor"},
+	} {
+		d, s, started := on(t, scripted{}, scripted{})
+		c.vm.kind, c.vm.started = "smolvm", started
+		d.backends[2].open = func(runner.Dirs) runner.Backend { return c.vm }
+		s.Backend, s.Smolvm.Image = "auto", c.image
+		if _, err := d.start(t.Context(), s, runner.Live); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got := strings.Join(*started, " "); got != c.want {
+			t.Errorf("%s: started %q", c.name, got)
+		}
 	}
 }

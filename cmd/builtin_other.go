@@ -7,6 +7,7 @@ import (
 
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/runner/host"
+	"github.com/boxer-ci/boxer/smolvm"
 )
 
 // builtIn are the backends of this binary, in the order of doctor. gVisor is a Linux program.
@@ -16,6 +17,6 @@ func builtIn() []backend {
 			Reason: "gVisor runs on Linux only, and this is " + runtime.GOOS, Cause: runner.BackendUnavailable, Fix: "boxer doctor",
 		}},
 		{kind: host.Kind, open: func(d runner.Dirs) runner.Backend { return host.New(d) }},
-		smolvm(),
+		{kind: smolvm.Kind, forks: true, open: func(d runner.Dirs) runner.Backend { return smolvm.New(d) }},
 	}
 }

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ func runDoctor(ctx context.Context, o doctorOptions) error {
 		Configuration: o.masked(), Ignored: append([]string{}, config.Ignored(o.Env)...),
 	}
 	doc.Backends = o.examineAll(ctx)
-	doc.Chosen = chosenBackend(o.scoped.Backend, doc.Backends)
+	doc.Chosen = chosenBackend(o.scoped.Backend, o.scoped.Smolvm.Image != "", doc.Backends)
 	if err := o.answer(doc, doc.lines()...); err != nil {
 		return err
 	}
@@ -110,11 +111,25 @@ func (o doctorOptions) examine(ctx context.Context, b backend) finding {
 	return f
 }
 
-// chosenBackend is what start would use: auto never falls to no isolation.
-func chosenBackend(configured string, all []finding) string {
+// chosenBackend is what start would use: auto is smolvm where an image is named for it, then gvisor, then smolvm where
+// gvisor is not in this binary; it never falls to no isolation.
+func chosenBackend(configured string, image bool, all []finding) string {
+	works := map[string]bool{}
 	for _, f := range all {
-		if f.Works && (f.Kind == configured || (configured == "auto" && f.Kind == "gvisor")) {
-			return f.Kind
+		works[f.Kind] = f.Works
+	}
+	order := []string{configured}
+	if configured == "auto" {
+		order = []string{"gvisor"}
+		if image {
+			order = []string{"smolvm", "gvisor"}
+		} else if runtime.GOOS != "linux" {
+			order = []string{"gvisor", "smolvm"}
+		}
+	}
+	for _, kind := range order {
+		if works[kind] {
+			return kind
 		}
 	}
 	return ""

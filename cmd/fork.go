@@ -122,14 +122,22 @@ func (o forkOptions) source(ctx context.Context) (runner.Session, error) {
 	if !o.forks(kind) {
 		return nil, o.unsupported(kind, true, o.scoped.scope)
 	}
-	if o.Prepare {
+	session, err := o.attach(ctx, o.scoped.scope)
+	if err != nil || !o.Prepare {
+		return session, err
+	}
+	restarted, err := o.prepare(ctx, session)
+	if err != nil {
+		return nil, errors.Join(err, session.Close())
+	}
+	if !restarted {
 		o.say("this sandbox is a branch source already, as every one on %s is: nothing was restarted", kind)
 	}
-	return o.attach(ctx, o.scoped.scope)
+	return session, nil
 }
 
 // notForkable is the refusal where no branch source runs, to the letter as people were told it.
-func notForkable(scope runner.Scope) error {
+func notForkable(scope runner.Scope) *runner.Error {
 	e := &runner.Error{
 		Reason: "this sandbox was not started as a branch source, so it cannot be forked. Preparing restarts it, which ends whatever is running in it",
 		Cause:  runner.NotForkable, Fix: "boxer fork --prepare",

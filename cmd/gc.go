@@ -9,6 +9,7 @@ import (
 	"github.com/boxer-ci/boxer/cmd/config"
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/runner/keeper"
+	"github.com/boxer-ci/boxer/smolvm"
 )
 
 type gcOptions struct {
@@ -51,14 +52,16 @@ type gcAnswer struct {
 	Skipped   []runner.Garbage `json:"skipped"`   // left alone; reason says why
 }
 
-// runGC goes by what lies in boxer's folders and not by the backends of this binary: whichever started a sandbox, the
-// same kind of keeper looks after it.
+// runGC goes by what lies in boxer's folders, and by boxer's marks on smolvm's machines.
 func runGC(ctx context.Context, o gcOptions) error {
 	dirs, err := o.runnerDirs()
 	if err != nil {
 		return err
 	}
 	found, err := keeper.ReclaimAll(ctx, dirs, o.DryRun)
+	machines, vmErr := smolvm.ReclaimAll(ctx, dirs, o.DryRun)
+	found.Items, found.Skipped = append(found.Items, machines.Items...), append(found.Skipped, machines.Skipped...)
+	err = errors.Join(err, vmErr)
 	for _, s := range found.Skipped {
 		o.say("left alone: %s %s: %s", s.Kind, s.Name, s.Reason)
 	}

@@ -32,6 +32,10 @@ func dies(ts *testscript.TestScript, neg bool, args []string) {
 		until(ts, "the keeper is dead", func() bool { return over(r.Owner.PID) })
 		return
 	}
+	if r.Backend == "smolvm" {
+		machineDies(ts, scope, args[0])
+		return
+	}
 	index := 0
 	if args[0] != scope.Slug {
 		var ok bool

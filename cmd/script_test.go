@@ -16,11 +16,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/smolvm/smolvmtest"
 )
 
 // The scripts run the real program: gVisor's sandboxes start it again inside themselves, so it has to be the static
 // binary without cgo that people get, and not a part of this test. It is built once.
 var program string
+
+// standIn is the folder of the stand-in for smolvm, for machines that cannot run it. Scripts about smolvm have it
+// first on PATH.
+var standIn string
 
 func TestMain(m *testing.M) {
 	code := 1
@@ -38,6 +43,11 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "build boxer: %v\n%s", err, out)
 			return
 		}
+		standIn = filepath.Join(dir, "stand-in")
+		if err := smolvmtest.Build(standIn); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return
+		}
 		code = m.Run()
 	}()
 	os.Exit(code)
@@ -47,7 +57,7 @@ func TestMain(m *testing.M) {
 // other with BOXER_BACKEND set.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	for _, backend := range []string{"none", "host", "gvisor"} {
+	for _, backend := range []string{"none", "host", "gvisor", "smolvm"} {
 		t.Run(backend, func(t *testing.T) {
 			t.Parallel()
 			files := scriptsFor(t, backend)
@@ -86,7 +96,7 @@ func scriptsFor(t *testing.T, backend string) []string {
 		line, _, _ := strings.Cut(string(b), "\n")
 		kinds, ok := strings.CutPrefix(line, "# backends: ")
 		if !ok {
-			t.Fatalf("%s: the first line must be # backends: none, or some of host and gvisor", f)
+			t.Fatalf("%s: the first line must be # backends: none, or some of host, gvisor and smolvm", f)
 		}
 		for _, k := range strings.Fields(kinds) {
 			if k == backend {
@@ -105,7 +115,7 @@ func lack(t *testing.T, backend string) string {
 	}
 	c := exec.Command(program, "doctor", "--json", "--backend", backend)
 	c.Dir = t.TempDir()
-	c.Env = []string{"HOME=" + c.Dir, "PATH=" + os.Getenv("PATH"), "BOXER_TMP=" + c.Dir}
+	c.Env = []string{"HOME=" + c.Dir, "PATH=" + pathOf(backend), "BOXER_TMP=" + c.Dir}
 	out, _ := c.Output() // its exit code says the same
 	var d struct {
 		Backends []struct {
@@ -127,9 +137,16 @@ func lack(t *testing.T, backend string) string {
 	return "this binary has no backend " + backend
 }
 
+func pathOf(backend string) string {
+	if backend == "smolvm" {
+		return standIn + ":" + os.Getenv("PATH")
+	}
+	return os.Getenv("PATH")
+}
+
 func condition(c, backend string) (bool, error) {
 	switch c {
-	case "host", "gvisor":
+	case "host", "gvisor", "smolvm":
 		return c == backend, nil
 	}
 	return false, fmt.Errorf("unknown condition %s", c)
@@ -149,7 +166,7 @@ func setUp(e *testscript.Env, backend string) error {
 	}
 	e.Vars = append(e.Vars,
 		"HOME="+e.WorkDir+"/home", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="+sockets, "BOXER_TMP="+e.WorkDir+"/tmp",
-		"BOXER="+program, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "CI=", "GITHUB_ACTIONS=", "GITLAB_CI=", "TERM=dumb",
+		"BOXER="+program, "PATH="+filepath.Dir(program)+":"+pathOf(backend), "CI=", "GITHUB_ACTIONS=", "GITLAB_CI=", "TERM=dumb",
 	)
 	if backend != "none" {
 		e.Vars = append(e.Vars, "BOXER_BACKEND="+backend)

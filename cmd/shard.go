@@ -149,12 +149,24 @@ func runShard(ctx context.Context, o shardOptions) error {
 	}
 	if session.Started() {
 		o.run.Setup = o.now().Sub(began)
-	} else if o.scoped.Shard.Prepare {
-		o.say("this sandbox is a branch source already: nothing was restarted")
+	} else if err := o.source(ctx, session); err != nil {
+		return errors.Join(at(err, o.scoped.scope), session.Close())
 	}
 	o.run.Kill = o.Signals.Kill()
 	result, err := shard.Run(ctx, session, o.run)
 	return o.conclude(session, result, err)
+}
+
+// source sees that the sandbox that was found running can be forked.
+func (o shardOptions) source(ctx context.Context, session runner.Session) error {
+	if !o.scoped.Shard.Prepare {
+		return o.forkable(ctx, session, o.scoped.scope, "boxer shard --prepare ...")
+	}
+	restarted, err := o.prepare(ctx, session)
+	if err == nil && !restarted {
+		o.say("this sandbox is a branch source already: nothing was restarted")
+	}
+	return err
 }
 
 // conclude gives the sandbox back and says what package shard does not know.

@@ -148,7 +148,7 @@ type Command struct {
 	Stdout  *os.File         // nil is /dev/null
 	Stderr  *os.File         // nil is /dev/null
 	Signals <-chan os.Signal // passed on to the process group; nil for none
-	Grace   time.Duration    // from SIGTERM to SIGKILL when the context ends; 0 is 2 s
+	Grace   time.Duration    // from SIGTERM to SIGKILL when the context ends; 0 is 2 s, less than 0 is SIGKILL alone
 }
 
 // Exit is how a command ended.

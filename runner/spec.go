@@ -16,7 +16,16 @@ type Spec struct {
 	Show     []string      `json:"show"`     // absolute paths taken back from that list
 	Services []Service     `json:"services"`
 	Setup    []SetupStep   `json:"setup"`
-	Machine  MachineConfig `json:"machine"` // for backends that have one
+	Machine  MachineConfig `json:"machine"`          // for backends that have one
+	Mounts   []Mount       `json:"mounts,omitempty"` // folders of the host besides the worktree; a backend that has none refuses them
+}
+
+// Mount is a folder of the host that a sandbox and all its children see live: what one writes, all see at once.
+// Nothing is hidden in it.
+type Mount struct {
+	Source   string `json:"source"` // absolute, on the host
+	Target   string `json:"target"` // absolute, inside; made where it is missing
+	ReadOnly bool   `json:"read_only,omitempty"`
 }
 
 // Service is a process that runs in the sandbox, and so in every child.

@@ -2,7 +2,15 @@
 
 package main
 
-import "github.com/boxer-ci/boxer/runner/host"
+import (
+	"github.com/boxer-ci/boxer/runner/host"
+	"github.com/boxer-ci/boxer/smolvm"
+)
 
 // startedAgain runs what boxer was started as by itself, if it was.
-func startedAgain(args []string) (code int, handled bool) { return host.Main(args) }
+func startedAgain(args []string) (code int, handled bool) {
+	if code, handled = host.Main(args); handled {
+		return code, true
+	}
+	return smolvm.Main(args)
+}

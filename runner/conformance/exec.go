@@ -187,6 +187,11 @@ func askContext(b *bench) {
 	}
 	equal(b, "exit of one that does not", exit, runner.Exit{Code: 137, Signal: syscall.SIGKILL})
 
+	if _, err = cancelled(`trap 'echo asked >asked; exit' TERM; echo ready; while :; do sleep 0.02; done`, -1); !errors.Is(err, why) {
+		b.Errorf("the error is %v", err)
+	}
+	equal(b, "asked although there is no grace", b.sh(s, "", "cat asked 2>/dev/null || echo no"), "no")
+
 	ctx, cancel := context.WithTimeout(b.ctx(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := b.runIn(ctx, s, "", shell("sleep 1000")); !errors.Is(err, context.DeadlineExceeded) {

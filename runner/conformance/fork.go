@@ -169,7 +169,11 @@ func askLater(b *bench) {
 
 func askPrivate(b *bench) {
 	b.write("given", "given\n")
-	s := b.start(nil)
+	s := b.start(func(spec *runner.Spec) {
+		if b.Branded {
+			spec.Worktree = runner.Private
+		}
+	})
 	src := b.source(s, runner.ForkOptions{Worktree: runner.Private})
 	children := b.fork(src, 2)
 	for _, c := range children {

@@ -73,11 +73,17 @@ func (e *engine) Boot(ctx context.Context, spec runner.Spec) (runner.Machine, er
 
 // boot is Boot with something to be put in place before the parent starts.
 func (e *engine) boot(ctx context.Context, spec runner.Spec, place func() error) (runner.Machine, error) {
+	if err := e.checkMounts(spec.Mounts); err != nil {
+		return nil, err
+	}
 	e.spec = spec
 	e.mounts = &mounter{
 		layout: layout{dir: e.env.Dir, temp: e.env.Dirs.Temp, worktree: e.scope.Worktree},
 		user:   e.env.User,
 		hidden: hiddenPaths(e.hiding(spec)),
+	}
+	for _, m := range spec.Mounts {
+		e.mounts.targets = append(e.mounts.targets, m.Target)
 	}
 	if err := e.mounts.root(e.env.Exe); err != nil {
 		return nil, err
@@ -95,7 +101,7 @@ func (e *engine) boot(ctx context.Context, spec runner.Spec, place func() error)
 	if s.source, err = e.worktreeOf(keeper.Parent, spec.Worktree, ""); err != nil {
 		return nil, err
 	}
-	oci, err := newSpec(e.mounts.layout, s.source, e.scope.Slug, e.privileges.init)
+	oci, err := newSpec(e.mounts.layout, s.source, e.scope.Slug, e.privileges.init, spec.Mounts)
 	if err != nil {
 		return nil, err
 	}

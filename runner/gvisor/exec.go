@@ -261,6 +261,11 @@ func supervise(ctx context.Context, done <-chan error, c runner.Command, send fu
 				send(s) //nolint:errcheck // the command may have ended meanwhile
 			}
 		case <-ctx.Done():
+			if grace < 0 {
+				send(syscall.SIGKILL) //nolint:errcheck // same
+				<-done
+				return context.Cause(ctx)
+			}
 			send(syscall.SIGTERM) //nolint:errcheck // same
 			send(syscall.SIGCONT) //nolint:errcheck // a stopped command could not end
 			select {

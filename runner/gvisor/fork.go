@@ -134,7 +134,7 @@ func (e *engine) fork(ctx context.Context, img image, id keeper.ID, child runner
 	if err != nil {
 		return err
 	}
-	b, err := newSpec(e.mounts.layout, source, e.scope.Slug, e.privileges.init)
+	b, err := newSpec(e.mounts.layout, source, e.scope.Slug, e.privileges.init, e.spec.Mounts)
 	if err != nil {
 		return err
 	}

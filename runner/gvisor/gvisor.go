@@ -10,7 +10,8 @@
 //
 // The choice a reader would question: what a sandbox may see is decided by mounts below the folder that serves as its
 // root, made by the keeper before the sandbox starts, and not by mounts in the container's specification. So the
-// list of mounts is the same for every parent and every child, as gVisor demands of a restore, whatever is hidden.
+// list of mounts is the same for every parent and every child, as gVisor demands of a restore, whatever is hidden. Only
+// runner.Spec's own mounts are in the specification, with the same sources at both ends.
 package gvisor
 
 import (

@@ -16,8 +16,9 @@ import (
 // mounter makes the mounts of one keeper, all in its own namespace, where they end with it.
 type mounter struct {
 	layout
-	user   bool     // in a user namespace, where overlayfs keeps its marks in user attributes
-	hidden []string // sorted
+	targets []string // of the spec's own mounts
+	user    bool     // in a user namespace, where overlayfs keeps its marks in user attributes
+	hidden  []string // sorted
 }
 
 // root builds the tree that serves as / of every sandbox: the host's, the hidden places covered, and boxer's own
@@ -36,6 +37,9 @@ func (m *mounter) root(exe string) error {
 		return fmt.Errorf("bind / for the sandboxes: %w", err)
 	}
 	if err := m.emptyTmp(); err != nil {
+		return err
+	}
+	if err := m.mountPoints(m.targets); err != nil {
 		return err
 	}
 	removed := []string{"/tmp/" + tmpMark}

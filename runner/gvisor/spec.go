@@ -5,12 +5,16 @@ package gvisor
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/runner/gvisor/guest"
 )
 
@@ -20,7 +24,7 @@ const openFiles = 65536
 
 // newSpec is the OCI specification of a sandbox whose worktree comes from source. Between a checkpoint and its
 // restores only the sources of mounts and the host name may differ.
-func newSpec(l layout, source, hostname string, caps []uintptr) (*specs.Spec, error) {
+func newSpec(l layout, source, hostname string, caps []uintptr, mounts []runner.Mount) (*specs.Spec, error) {
 	worktree, err := worktreeMount(l.worktree, source)
 	if err != nil {
 		return nil, err
@@ -37,14 +41,14 @@ func newSpec(l layout, source, hostname string, caps []uintptr) (*specs.Spec, er
 		},
 		Root:     &specs.Root{Path: l.rootfs()},
 		Hostname: hostname,
-		Mounts: []specs.Mount{
+		Mounts: append([]specs.Mount{
 			{Destination: "/proc", Type: "proc", Source: "proc"},
 			{Destination: "/sys", Type: "sysfs", Source: "sysfs", Options: []string{"ro"}},
 			{Destination: "/dev", Type: "tmpfs", Source: "tmpfs"},
 			{Destination: "/dev/pts", Type: "devpts", Source: "devpts"},
 			{Destination: "/dev/shm", Type: "tmpfs", Source: "tmpfs", Options: []string{"mode=1777"}},
 			worktree,
-		},
+		}, extraMounts(mounts)...),
 		Linux: &specs.Linux{Namespaces: []specs.LinuxNamespace{
 			{Type: specs.PIDNamespace}, {Type: specs.NetworkNamespace}, {Type: specs.IPCNamespace},
 			{Type: specs.UTSNamespace}, {Type: specs.MountNamespace},
@@ -68,6 +72,41 @@ func worktreeMount(worktree, source string) (specs.Mount, error) {
 		options = append(options, "disable_file_handle_sharing")
 	}
 	return specs.Mount{Destination: worktree, Type: "bind", Source: source, Options: options}, nil
+}
+
+// extraMounts are the spec's own. They are the same for a parent and its children, down to their sources, so gVisor
+// adds the same options to them at both ends of a fork. A folder comes before what is mounted in it.
+func extraMounts(list []runner.Mount) []specs.Mount {
+	var out []specs.Mount
+	for _, m := range list {
+		access := "rw"
+		if m.ReadOnly {
+			access = "ro"
+		}
+		out = append(out, specs.Mount{Destination: m.Target, Type: "bind", Source: m.Source, Options: []string{"rbind", access}})
+	}
+	slices.SortStableFunc(out, func(a, b specs.Mount) int { return strings.Compare(a.Destination, b.Destination) })
+	return out
+}
+
+// checkMounts refuses what could not be mounted, before anything is started.
+func (e *engine) checkMounts(list []runner.Mount) error {
+	for _, m := range list {
+		var reason string
+		info, err := os.Stat(m.Source)
+		switch {
+		case !filepath.IsAbs(m.Source) || filepath.Clean(m.Target) != m.Target || !filepath.IsAbs(m.Target) || m.Target == "/":
+			reason = fmt.Sprintf("%s cannot be mounted at %s: both must be absolute, and the second not /", m.Source, m.Target)
+		case err != nil:
+			reason = fmt.Sprintf("%s cannot be mounted: %v", m.Source, err)
+		case !info.IsDir():
+			reason = m.Source + " cannot be mounted: it is no folder"
+		default:
+			continue
+		}
+		return (&runner.Error{Reason: reason, Cause: runner.BackendFailed, Fix: "boxer doctor"}).At(e.scope)
+	}
+	return nil
 }
 
 func isRemote(magic int64) bool {

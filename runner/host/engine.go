@@ -45,7 +45,14 @@ func newEngine(env keeper.Env) (keeper.Engine, error) {
 }
 
 // Boot starts nothing: the machine runs already.
-func (e *engine) Boot(context.Context, runner.Spec) (runner.Machine, error) { return machine{e}, nil }
+func (e *engine) Boot(_ context.Context, spec runner.Spec) (runner.Machine, error) {
+	if len(spec.Mounts) > 0 {
+		return nil, (&runner.Error{
+			Reason: "the host backend cannot mount folders", Cause: runner.Unsupported, Fix: "boxer doctor",
+		}).At(e.scope)
+	}
+	return machine{e}, nil
+}
 
 // machine is the parent.
 type machine struct{ *engine }

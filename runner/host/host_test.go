@@ -257,3 +257,17 @@ func TestCleanupIsFoundByDoing(t *testing.T) {
 		}
 	}
 }
+
+func TestMountsAreRefused(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	spec := p.spec()
+	spec.Mounts = []runner.Mount{{Source: p.scope.Worktree, Target: "/x"}}
+	s, err := host.New(p.dirs).Start(t.Context(), p.scope, spec, nil)
+	if runner.CauseOf(err) != runner.Unsupported {
+		t.Errorf("the error is %v", err)
+	}
+	if err == nil {
+		s.Close()
+	}
+}

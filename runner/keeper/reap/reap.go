@@ -218,7 +218,7 @@ func (p *Proc) Hold() (release func(), ok bool) {
 const groupPoll = 5 * time.Millisecond
 
 // EndGroup ends the process group of which the process is the leader: SIGTERM, and SIGKILL to what is left of it
-// after grace, whether the leader itself has ended by then or not. It returns when the group is gone or was killed;
+// after grace, whether the leader itself has ended by then or not; a grace below 0 is SIGKILL alone. It returns when the group is gone or was killed;
 // Wait has the leader's status right after. now, if not nil, cuts the grace short when it is closed.
 func (p *Proc) EndGroup(grace time.Duration, now <-chan struct{}) {
 	release, ok := p.Hold()
@@ -226,6 +226,10 @@ func (p *Proc) EndGroup(grace time.Duration, now <-chan struct{}) {
 		return
 	}
 	defer release()
+	if grace < 0 {
+		p.SignalGroup(syscall.SIGKILL)
+		return
+	}
 	p.SignalGroup(syscall.SIGTERM)
 	p.SignalGroup(syscall.SIGCONT) // a stopped one would see neither
 	limit := time.NewTimer(grace)
