@@ -70,7 +70,7 @@ const tmpMark = ".boxer"
 
 func (m *mounter) emptyTmp() error {
 	tmp := filepath.Join(m.covers(), "tmp")
-	err := errors.Join(os.Mkdir(tmp, 0o700), os.Chmod(tmp, 0o1777), touch(filepath.Join(tmp, tmpMark), 0o644))
+	err := errors.Join(os.Mkdir(tmp, 0o700), os.Chmod(tmp, 0o777|fs.ModeSticky), touch(filepath.Join(tmp, tmpMark), 0o644))
 	if err != nil {
 		return err
 	}

@@ -79,6 +79,15 @@ func TestHiddenPlaces(t *testing.T) {
 }
 
 // TestShowTakesBack a hidden place by name.
+func TestTmpIsAsOnAnyMachine(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := p.start(t, runner.Spec{})
+	if mode := p.says(t, s, "", "stat -c %a /tmp"); mode != "1777" {
+		t.Errorf("/tmp has mode %s", mode)
+	}
+}
+
 func TestShowTakesBack(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
