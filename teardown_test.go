@@ -116,7 +116,8 @@ func TestMaskedProc(t *testing.T) {
 func (p *person) sleeping() (*exec.Cmd, *output) {
 	p.t.Helper()
 	out := &output{}
-	c := p.boxer("shard", "--count", "4", "--", "sh", "-c", "echo asleep; exec sleep 1000")
+	// A shell's background jobs, and what nohup starts, ignore signals that boxer is to take here.
+	c := p.command("env", "--default-signal", program, "shard", "--count", "4", "--", "sh", "-c", "echo asleep; exec sleep 1000")
 	c.Stdout, c.Stderr = out, out
 	if err := c.Start(); err != nil {
 		p.t.Fatal(err)

@@ -255,10 +255,11 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || bg.cmd != nil {
 		ts.Fatalf("usage: start PROGRAM ARG..., once until it has ended")
 	}
-	*bg = background{cmd: exec.Command(args[0], args[1:]...)}
 	if args[0] == "boxer" {
-		bg.cmd = exec.Command(program, args[1:]...)
+		args = append([]string{program}, args[1:]...)
 	}
+	// A shell's background jobs, and what nohup starts, ignore signals that scripts send.
+	*bg = background{cmd: exec.Command("env", append([]string{"--default-signal"}, args...)...)}
 	bg.cmd.Dir, bg.cmd.Stdout, bg.cmd.Stderr = ts.MkAbs("."), &bg.out, &bg.err
 	bg.cmd.Env = environ(ts)
 	bg.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
