@@ -24,7 +24,7 @@ import (
 // same ones to the stand-in, so that a difference shows. Each prints its answers as lines that begin with FOUND. One
 // fails only where boxer would not survive the answer.
 //
-//	go test -tags vm -run 'Smolvm|Unverified|Question' -v ./smolvm
+//	go test -tags vm -run 'ConformanceOfSmolvm|Unverified|Question' -v ./smolvm
 //
 // Variables: SMOLVM_VM_IMAGE is the image of the machines, which needs a shell and the usual small tools;
 // SMOLVM_VM_REQUIRED=1 makes a missing smolvm or KVM a failure and not a skip.

@@ -45,10 +45,7 @@ func TestUnverifiedNewerReleases(t *testing.T) {
 				}
 			}
 		}
-		p := newPlace(s.T)
-		b := smolvm.New(p.dirs)
-		b.Program, b.Env = s.program, s.env
-		switch err := b.Probe(s.ctx); {
+		switch err := s.probe(s.dir, s.program); {
 		case err == nil:
 			s.found("boxer's probe is content")
 		case s.must:
@@ -198,10 +195,16 @@ func (s *subject) probeWithoutKVM(state string) error {
 		s.Fatal(err)
 	}
 	script := strings.NewReplacer("STATE", state, "PROGRAM", s.program, "DEVICES", filepath.Join(dir, "dev")).Replace(withoutKVM)
-	b := smolvm.New(runner.Dirs{State: filepath.Join(dir, "s"), Runtime: filepath.Join(dir, "r"), Temp: filepath.Join(dir, "t")})
-	b.Program, b.Env = filepath.Join(dir, "smolvm"), s.env
-	if err := os.WriteFile(b.Program, []byte(script), 0o755); err != nil {
+	program := filepath.Join(dir, "smolvm")
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 		s.Fatal(err)
 	}
+	return s.probe(dir, program)
+}
+
+// probe is what boxer doctor thinks of a smolvm.
+func (s *subject) probe(dir, program string) error {
+	b := smolvm.New(runner.Dirs{State: filepath.Join(dir, "s"), Runtime: filepath.Join(dir, "r"), Temp: filepath.Join(dir, "t")})
+	b.Program, b.Env = program, s.env
 	return b.Probe(s.ctx)
 }
