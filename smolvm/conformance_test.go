@@ -45,9 +45,12 @@ func TestMain(m *testing.M) {
 type place struct {
 	dirs  runner.Dirs
 	scope runner.Scope
-	data  string // smolvm's own folder
+	data  string // the stand-in's own folder
 	log   string // of all calls
 	env   []string
+
+	program string // the smolvm, which is the stand-in if nothing else is said
+	shares  bool   // with others, who have machines there too
 }
 
 func newPlace(t *testing.T) *place {
@@ -56,7 +59,7 @@ func newPlace(t *testing.T) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{data: base + "/d", log: base + "/calls"}
+	p := &place{data: base + "/d", log: base + "/calls", program: standIn}
 	p.dirs = runner.Dirs{State: base + "/s", Runtime: base + "/r", Temp: base + "/t"}
 	p.env = append(os.Environ(), "SMOLVM_DATA_DIR="+p.data, "SMOLVM_TEST_LOG="+p.log)
 	worktree := filepath.Join(base, "w", ".git")
@@ -88,16 +91,20 @@ func (p *place) nothingRuns(t *testing.T) {
 }
 
 // withImage has what the real program has and the questions' own specs do not ask for: an image.
-type withImage struct{ *smolvm.Backend }
+type withImage struct {
+	*smolvm.Backend
+	image  string
+	memory int // MiB; 0 is smolvm's own default
+}
 
 func (b withImage) Start(ctx context.Context, s runner.Scope, spec runner.Spec, progress func(runner.Step)) (runner.Session, error) {
-	spec.Machine.Image, spec.Machine.Network = "node:22", true
+	spec.Machine.Image, spec.Machine.Network, spec.Machine.Memory = b.image, true, b.memory
 	return b.Backend.Start(ctx, s, spec, progress)
 }
 
 func (p *place) backend() *smolvm.Backend {
 	b := smolvm.New(p.dirs)
-	b.Program, b.Env = standIn, p.env
+	b.Program, b.Env = p.program, p.env
 	return b
 }
 
@@ -105,12 +112,16 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.Harness {
 		p := newPlace(t)
-		return conformance.Harness{
-			Backend: withImage{p.backend()}, Dirs: p.dirs, Scope: p.scope, User: "nobody", Relayed: true, OneKind: true,
-			Differs: map[string]string{
-				"a later source sees a later state":                       "smolvm captures the parent when the child is branched, not when the source is taken",
-				"private files that lie below children keep commands out": "a child's disk is a copy-on-write one of the moment of its branch: nothing of the parent's lies below it",
-			},
-		}
+		return p.harness(withImage{Backend: p.backend(), image: "node:22"})
 	})
+}
+
+func (p *place) harness(b withImage) conformance.Harness {
+	return conformance.Harness{
+		Backend: b, Dirs: p.dirs, Scope: p.scope, User: "nobody", Relayed: true, OneKind: true,
+		Differs: map[string]string{
+			"a later source sees a later state":                       "smolvm captures the parent when the child is branched, not when the source is taken",
+			"private files that lie below children keep commands out": "a child's disk is a copy-on-write one of the moment of its branch: nothing of the parent's lies below it",
+		},
+	}
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// smolvm calls the stand-in as a person would, unlogged and without faults.
+// smolvm calls the program as a person would, unlogged and without faults.
 func (p *place) smolvm(t *testing.T, args ...string) string {
 	t.Helper()
-	c := exec.Command(standIn, args...)
+	c := exec.Command(p.program, args...)
 	c.Env = append(p.env, "SMOLVM_TEST_LOG=", "SMOLVM_TEST_FAULT=")
 	out, err := c.Output()
 	if err != nil {
@@ -23,15 +23,21 @@ func (p *place) smolvm(t *testing.T, args ...string) string {
 	return string(out)
 }
 
+// machines are those of this place.
 func (p *place) machines(t *testing.T) []string {
 	t.Helper()
-	var all []struct{ Name string }
+	var all []struct {
+		Name   string
+		Labels map[string]string
+	}
 	if err := json.Unmarshal([]byte(p.smolvm(t, "machine", "ls", "--json")), &all); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	for _, m := range all {
-		names = append(names, m.Name)
+		if !p.shares || m.Labels["boxer.scope"] == p.scope.Key {
+			names = append(names, m.Name)
+		}
 	}
 	return names
 }
