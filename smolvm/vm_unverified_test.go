@@ -125,9 +125,11 @@ func TestUnverifiedGrandchildrenOfAKilledExec(t *testing.T) {
 			s.Fatal(err)
 		}
 		l.end(time.Minute)
-		gone := func(mark string) bool { return strings.TrimSpace(s.sh(m, lives(mark)).out) == "gone" }
-		direct := s.within(10*time.Second, func() bool { return gone("sleep 86413") })
-		s.found("after the kill of exec: the command is gone: %t, its child in the group: %t, the one in a session of its own: %t",
+		gone := func(mark string) bool {
+			return s.within(10*time.Second, func() bool { return strings.TrimSpace(s.sh(m, lives(mark)).out) == "gone" })
+		}
+		direct := gone("sleep 86413")
+		s.found("ten seconds after the kill of exec: the command is gone: %t, its child in the group: %t, the one in a session of its own: %t",
 			direct, gone("sleep 86411"), gone("sleep 86412"))
 		if !direct {
 			s.breaks("a command outlives its exec, so one on a terminal cannot be ended")
