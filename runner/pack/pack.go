@@ -49,7 +49,7 @@ type Manifest struct {
 	LastPID int       `json:"last_pid"` // no process of a sandbox started from it may be taken for one of those it was made from
 	Config  Config    `json:"config"`
 
-	Root     runner.PackCount  `json:"root"`
+	Root     runner.PackCount  `json:"root"`     // of a machine in a format of its own: that file
 	Worktree *runner.PackCount `json:"worktree"` // null: the sandbox had the live one
 	Body     body              `json:"body"`
 }
