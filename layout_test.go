@@ -56,7 +56,7 @@ var layout = map[string]rule{
 	},
 	"runner/host":        {ours: []string{"runner", "runner/host/...", "runner/keeper/...", "runner/files"}, theirs: []string{"golang.org/x/sys"}},
 	"runner/conformance": {ours: []string{"runner"}},
-	"smolvm":             {ours: []string{"runner", "runner/files"}, theirs: []string{"golang.org/x/sys"}},
+	"smolvm":             {ours: []string{"runner", "runner/files", "runner/pack"}, theirs: []string{"golang.org/x/sys"}},
 	"smolvm/smolvmtest":  {ours: []string{"runner", "runner/gvisor"}, theirs: []string{"golang.org/x/term"}},
 	"smolvm/smolvmtest/smolvm": {
 		ours: []string{"smolvm/smolvmtest", "runner/gvisor"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"},

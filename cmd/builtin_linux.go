@@ -12,6 +12,6 @@ func builtIn() []backend {
 	return []backend{
 		{kind: gvisor.Kind, forks: true, packs: true, open: func(d runner.Dirs) runner.Backend { return gvisor.New(d) }},
 		{kind: host.Kind, open: func(d runner.Dirs) runner.Backend { return host.New(d) }},
-		{kind: smolvm.Kind, forks: true, open: func(d runner.Dirs) runner.Backend { return smolvm.New(d) }},
+		{kind: smolvm.Kind, forks: true, packs: true, open: func(d runner.Dirs) runner.Backend { return smolvm.New(d) }},
 	}
 }

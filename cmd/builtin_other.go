@@ -17,6 +17,6 @@ func builtIn() []backend {
 			Reason: "gVisor runs on Linux only, and this is " + runtime.GOOS, Cause: runner.BackendUnavailable, Fix: "boxer doctor",
 		}},
 		{kind: host.Kind, open: func(d runner.Dirs) runner.Backend { return host.New(d) }},
-		{kind: smolvm.Kind, forks: true, open: func(d runner.Dirs) runner.Backend { return smolvm.New(d) }},
+		{kind: smolvm.Kind, forks: true, packs: true, open: func(d runner.Dirs) runner.Backend { return smolvm.New(d) }},
 	}
 }

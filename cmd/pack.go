@@ -14,13 +14,14 @@ import (
 	"github.com/boxer-ci/boxer/cmd/config"
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/runner/pack"
+	"github.com/boxer-ci/boxer/smolvm"
 )
 
 func newPack(d deps) *cobra.Command {
 	c := &cobra.Command{
 		Use: "pack", Short: "Carry a prepared sandbox between hosts, as a file",
 		Long: "A pack is the prepared file system of a sandbox in one file: what its services' init, its setup and later\n" +
-			"commands changed over the host. boxer pack save makes one, boxer pack use starts this worktree's sandbox from it\n" +
+			"commands changed over the host, and on smolvm the whole disk of the machine. boxer pack save makes one, boxer pack use starts this worktree's sandbox from it\n" +
 			"without preparing anything again, here or on another host of the same kind. Running processes and memory are not\n" +
 			"in it: the services are started anew, as after a power cut.\n\n" +
 			"Packs lie in $XDG_DATA_HOME/boxer/packs (~/.local/share/boxer/packs) until boxer pack rm removes them, or where\n" +
@@ -36,6 +37,7 @@ type packRef struct {
 	Name string // "" only with File
 	File string // as given
 	path string
+	made string // by which backend, once it was opened
 }
 
 // file adds --file to a command.
@@ -78,6 +80,15 @@ func (p packRef) words() string {
 		return p.Name
 	}
 	return strings.TrimSpace(p.Name + " --file " + p.File)
+}
+
+// again is how the pack is made anew.
+func (p packRef) again() string {
+	line := "boxer up && boxer pack save " + p.words() + " --force"
+	if p.made == smolvm.Kind {
+		line += " --stop"
+	}
+	return line
 }
 
 // shelf is the folder of named packs.
@@ -128,7 +139,7 @@ func (p packRef) at(err error) error {
 	named := *e
 	named.Reason = p.path + ": " + e.Error()
 	if named.Fix == "" {
-		named.Fix = "boxer up && boxer pack save " + p.words() + " --force"
+		named.Fix = p.again()
 		if e.Cause == runner.PackTooNew {
 			named.Fix = "go install github.com/boxer-ci/boxer/cmd/boxer@latest"
 		}
@@ -180,15 +191,18 @@ func (d deps) packs(kind string) bool {
 
 // cannotPack is the refusal where the backend cannot. what is the command that another one could do.
 func (d deps) cannotPack(kind, command string, scope runner.Scope) error {
-	able := "gvisor"
+	var able []string
 	for _, b := range d.backends {
 		if b.packs && b.open != nil {
-			able = b.kind
+			able = append(able, b.kind)
 		}
 	}
+	if len(able) == 0 {
+		able = []string{"gvisor"}
+	}
 	e := &runner.Error{
-		Reason: fmt.Sprintf("the backend %s cannot carry a sandbox in a pack; %s can", kind, able), Cause: runner.Unsupported,
-		Fix: fmt.Sprintf(command, able),
+		Reason: fmt.Sprintf("the backend %s cannot carry a sandbox in a pack; %s can", kind, strings.Join(able, " and ")),
+		Cause:  runner.Unsupported, Fix: fmt.Sprintf(command, able[0]),
 	}
 	return e.At(scope)
 }

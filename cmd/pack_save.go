@@ -18,6 +18,7 @@ import (
 	"github.com/boxer-ci/boxer/cmd/config"
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/runner/pack"
+	"github.com/boxer-ci/boxer/smolvm"
 )
 
 type packSaveOptions struct {
@@ -34,11 +35,15 @@ func newPackSave(d deps, run func(context.Context, packSaveOptions) error) *cobr
 		Long: "Saves what the running sandbox of this worktree changed over the host as a pack. What runs in it stands still for\n" +
 			"the moment and goes on: a database in the pack is as after a power cut, which it recovers from when it is started.\n\n" +
 			"In the pack: all that services and setup wrote outside the worktree, and where the sandbox has a private worktree\n" +
-			"(boxer shard --keep), what they wrote there. Never in it: hidden places, .git, running processes, memory.",
+			"(boxer shard --keep), what they wrote there. Never in it: hidden places, .git, running processes, memory.\n\n" +
+			"On smolvm the pack is smolvm's own, of the machine's whole disk, and a machine must be stopped for it: while it runs,\n" +
+			"save is refused, and so is a sandbox with children or with a private worktree. --stop stops it, which ends what runs\n" +
+			"in it and that it can be forked, saves it and removes it. Where saving fails then, the stopped machine is kept, so\n" +
+			"that the same command tries again. boxer pack use starts a sandbox from the pack that can be forked as any other.",
 	}
 	o.file(c)
 	c.Flags().BoolVar(&o.Force, "force", false, "replace a pack of this name")
-	c.Flags().BoolVar(&o.Stop, "stop", false, "remove the sandbox once it is saved, as boxer down does")
+	c.Flags().BoolVar(&o.Stop, "stop", false, "remove the sandbox once it is saved, as boxer down does; on smolvm stop it first")
 	c.Flags().BoolVar(&o.Memory, "memory", false, "refused: memory cannot be carried to another host")
 	d.answers(c.Flags())
 	c.RunE = action(d, func(args []string, f *config.Faults) {
@@ -120,15 +125,36 @@ func (o packSaveOptions) save(ctx context.Context, session runner.Session) (pack
 		return answer, o.unwritten(err)
 	}
 	defer w.Abort()
-	packed, err := packer.Pack(ctx, w)
-	if err != nil {
-		return answer, o.unwritten(err)
+	halter, halts := session.(runner.Halter)
+	if halts && o.Stop {
+		if err := halter.Halt(ctx); err != nil {
+			return answer, err
+		}
+		o.say("stopped the sandbox: what ran in it has ended, and it cannot be forked any more")
 	}
-	m, err := w.Commit(o.manifest(packed), o.Force)
+	packed, err := packer.Pack(ctx, w)
+	var m pack.Manifest
+	if err == nil {
+		m, err = w.Commit(o.manifest(packed), o.Force)
+	}
+	if err != nil && halts && o.Stop {
+		o.say("nothing was saved, and the stopped sandbox is kept: the same command tries again, boxer down removes it")
+	}
 	if err != nil {
-		return answer, o.unwritten(o.exists(err))
+		return answer, o.unwritten(o.stoppable(o.exists(err)))
 	}
 	return packSaveAnswer{schema, infoOf(m, o.path), append([]string{}, packed.LeftOut...), false}, nil
+}
+
+// stoppable says what to type where a sandbox must not run.
+func (o packSaveOptions) stoppable(err error) error {
+	if e, ok := errors.AsType[*runner.Error](err); ok && e.Cause == runner.MustBeStopped {
+		e.Fix = "boxer pack save " + o.words() + " --stop"
+		if o.Force {
+			e.Fix += " --force"
+		}
+	}
+	return err
 }
 
 func (o packSaveOptions) create() (*pack.Writer, error) {
@@ -169,18 +195,22 @@ func (o packSaveOptions) manifest(p runner.Packed) pack.Manifest {
 	v := version()
 	kind, _ := o.recordedKind(o.scoped.scope)
 	m := pack.Manifest{
-		Name: o.Name, Created: o.now().UTC(), Boxer: v.Version, OS: runtime.GOOS, Arch: runtime.GOARCH, System: systemName(),
+		Name: o.Name, Created: o.now().UTC(), Boxer: v.Version, OS: runtime.GOOS, Arch: runtime.GOARCH,
 		LastPID: p.LastPID, Backend: kind, Of: filepath.Base(o.scoped.scope.Worktree), Config: pack.ConfigOf(p.Spec, o.scoped.scope.Worktree),
 		Root: p.Root, Worktree: p.Worktree,
 	}
 	if kind == "gvisor" {
-		m.GVisor = v.GVisor
+		m.GVisor, m.System = v.GVisor, systemName() // its programs are the host's
 	}
 	return m
 }
 
 func (o packSaveOptions) tell(a packSaveAnswer) {
-	o.say("saved %s of changes as %s (%s)", size(a.Pack.Unpacked), a.Pack.Name, size(a.Pack.Bytes))
+	what := size(a.Pack.Unpacked) + " of changes"
+	if a.Pack.Backend == smolvm.Kind {
+		what = "the machine's disk"
+	}
+	o.say("saved %s as %s (%s)", what, a.Pack.Name, size(a.Pack.Bytes))
 	if len(a.LeftOut) > 0 {
 		o.say("left out, for hidden places enter no pack: %s", strings.Join(a.LeftOut, ", "))
 	}

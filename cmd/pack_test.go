@@ -12,7 +12,7 @@ import (
 	"github.com/boxer-ci/boxer/runner/pack"
 )
 
-// forge FILE [KEY=VALUE...] ENTRY... makes a pack that boxer would not make. Keys are arch, schema, name and worktree; an
+// forge FILE [KEY=VALUE...] ENTRY... makes a pack that boxer would not make. Keys are arch, schema, name, backend and worktree; an
 // entry is KIND:NAME or KIND:NAME=TEXT, of the kinds dir, file, link, symlink, gone and opaque. within:FOLDER makes all
 // folders down to that one, and names that begin with a dot lie in it.
 func forge(ts *testscript.TestScript, neg bool, args []string) {
@@ -52,6 +52,8 @@ func forge(ts *testscript.TestScript, neg bool, args []string) {
 			m.Arch = value
 		case "name":
 			m.Name = value
+		case "backend":
+			m.Backend = value
 		case "schema":
 			m.Schema, err = strconv.Atoi(value)
 			ts.Check(err)

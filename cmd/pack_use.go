@@ -52,6 +52,7 @@ func runPackUse(ctx context.Context, o packUseOptions) error {
 		return at(err, o.scoped.scope)
 	}
 	defer p.Close()
+	o.made = p.Backend
 	session, err := o.start(ctx, p)
 	if err != nil {
 		return at(err, o.scoped.scope)
@@ -113,7 +114,7 @@ func (o packUseOptions) sameConfig(m pack.Manifest, spec runner.Spec) error {
 	}
 	return &runner.Error{
 		Reason: "the configuration asks for another sandbox than the one in the pack " + m.Name, Cause: runner.ConfigChanged,
-		Fix: "boxer up && boxer pack save " + o.words() + " --force", Output: different,
+		Fix: o.again(), Output: different,
 	}
 }
 
@@ -133,7 +134,7 @@ func (o packUseOptions) startFrom(ctx context.Context, p *pack.Pack, spec runner
 	defer content.Close()
 	session, err := unpacker.StartPacked(ctx, o.scoped.scope, spec, runner.PackStream{From: content, Size: p.Body.Unpacked, LastPID: p.LastPID}, o.step)
 	switch runner.CauseOf(err) {
-	case runner.PackDamaged, runner.PackUnsafe, runner.PackUnfit:
+	case runner.PackDamaged, runner.PackTruncated, runner.PackUnsafe, runner.PackUnfit:
 		err = o.at(err)
 	}
 	return session, err

@@ -38,7 +38,8 @@ const (
 	PackUnsafe           Cause = "PACK_UNSAFE" // it holds what could reach outside its sandbox
 	PackUnfit            Cause = "PACK_UNFIT"  // it changes what this host needs as it is
 	MemoryNotPortable    Cause = "MEMORY_NOT_PORTABLE"
-	Gone                 Cause = "GONE" // the sandbox or its keeper ended while in use
+	MustBeStopped        Cause = "MUST_BE_STOPPED" // this kind of sandbox cannot be packed while it runs
+	Gone                 Cause = "GONE"            // the sandbox or its keeper ended while in use
 )
 
 // Error is a failure that a person can act on.

@@ -8,8 +8,15 @@ import (
 // Packer is a Session that can hand out what its sandbox changed over the host.
 type Packer interface {
 	// Pack writes the changes, all of one moment, to w as the tar stream that package pack describes. What runs in
-	// the sandbox stands still for that moment and goes on.
+	// the sandbox stands still for that moment and goes on; one that is a Halter is refused with MustBeStopped instead.
 	Pack(ctx context.Context, w io.Writer) (Packed, error)
+}
+
+// Halter is a Packer whose sandbox can be packed only when it does not run.
+type Halter interface {
+	// Halt ends all that runs in the sandbox, for good, and keeps its disk: from then on it can be packed and taken down,
+	// and nothing else. One whose children live is refused with IsBusy.
+	Halt(ctx context.Context) error
 }
 
 // Unpacker is a Backend that can start a sandbox from what a Packer handed out.

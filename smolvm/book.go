@@ -38,6 +38,7 @@ type phase string
 const (
 	preparing phase = "preparing"
 	prepared  phase = "prepared"
+	halted    phase = "halted" // it was stopped to be packed, and does not run again
 )
 
 // lease is one session's hold: what it made goes with it.

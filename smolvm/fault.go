@@ -66,6 +66,8 @@ var faults = []known{
 	{"protected system path", BadMount, "", "cp -a . ~/project # and run boxer there"},
 	{"already exists", NameTaken, "", "smolvm machine delete --name NAME --force"},
 	{"is already in use by running machine", runner.BackendFailed, "", "smolvm machine ls"},
+	{"sidecar file too small to contain footer", runner.PackTruncated, "the machine in the pack is cut off: smolvm finds no end of it", ""},
+	{"Stop it first with: smolvm machine stop", runner.MustBeStopped, "", "smolvm machine stop --name NAME"},
 	{"guest did not confirm filesystem synchronization", runner.NoSpace, "", "df -h ~/.cache"},
 	{"No space left on device", runner.NoSpace, "", "df -h ~/.cache"},
 	{"output exceeded", runner.BackendFailed, "", "boxer doctor"},
@@ -155,7 +157,7 @@ func nameIn(args []string) string {
 		switch {
 		case a == "--":
 			return name
-		case a == "--from" && verbOf(args) == "branch", a == "--name" && name == "?":
+		case a == "--from" && verbOf(args) == "branch", a == "--from-vm", a == "--name" && name == "?":
 			name = args[i+1]
 		}
 	}

@@ -194,6 +194,9 @@ func (src *source) name() (index, number int, err error) {
 		if k.Closing {
 			return gone("the sandbox is being taken down").At(s.record.Scope)
 		}
+		if k.Phase == halted {
+			return stopped().At(s.record.Scope)
+		}
 		for index = 1; k.Children[index] != nil; index++ {
 		}
 		k.Last++

@@ -152,6 +152,9 @@ func contentOf(f *os.File) string {
 
 func verbOf(args []string) string {
 	if len(args) > 1 && args[0] == "machine" {
+		if args[1] == "create" && slices.Contains(args, "--from") {
+			return "pack" // it unpacks a whole machine
+		}
 		return args[1]
 	}
 	return args[0]

@@ -100,8 +100,11 @@ func (s *Session) find(ctx context.Context, name string) (machine string, err er
 			return "", s.at(err)
 		}
 		if !isChild {
-			if k.Phase == prepared {
+			switch k.Phase {
+			case prepared:
 				return s.key(), nil
+			case halted:
+				return "", s.at(stopped())
 			}
 			if !k.Leases[k.Preparer].live() {
 				return "", s.at(gone("preparing the sandbox failed, so it is being removed"))
@@ -155,7 +158,7 @@ func (s *Session) List(ctx context.Context) ([]runner.Sandbox, error) {
 		return runner.Running
 	}
 	all := []runner.Sandbox{{
-		Key: scope.Key, Slug: scope.Slug, State: state(scope.Key, k.Phase == prepared), Backend: Kind,
+		Key: scope.Key, Slug: scope.Slug, State: state(scope.Key, k.Phase != preparing), Backend: Kind,
 		Worktree: scope.Worktree, Lasting: k.Lasting, Created: s.record.Created,
 	}}
 	for _, i := range indexes(k) {

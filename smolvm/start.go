@@ -184,7 +184,7 @@ func (s *Session) boot(ctx context.Context, spec runner.Spec) error {
 	if err := s.guests.program.versionFits(ctx); err != nil {
 		return err
 	}
-	args, err := s.creation(spec)
+	args, err := s.creation(spec, "")
 	if err != nil {
 		return err
 	}
@@ -206,8 +206,8 @@ const idle = "while :; do sleep 3600; done"
 // asideDir is where a machine with a private copy of the worktree sees the real one.
 const asideDir = "/mnt/boxer/worktree"
 
-// creation is the call that creates the parent.
-func (s *Session) creation(spec runner.Spec) ([]string, error) {
+// creation is the call that creates the parent, from a packed machine if there is one.
+func (s *Session) creation(spec runner.Spec, packed string) ([]string, error) {
 	scope := s.record.Scope
 	args := []string{"machine", "create", "--name", scope.Key}
 	for _, l := range [][2]string{
@@ -235,7 +235,9 @@ func (s *Session) creation(spec runner.Spec) ([]string, error) {
 		args = append(args, "-v", m)
 	}
 	m := spec.Machine
-	if m.Image != "" {
+	if packed != "" {
+		args = append(args, "--from", packed) // and the image that was named is in there
+	} else if m.Image != "" {
 		args = append(args, "--image", m.Image)
 	}
 	if m.CPUs > 0 {

@@ -21,6 +21,9 @@ func (b *bench) outside() string { return filepath.Join("/var/tmp", "conformance
 
 func (b *bench) pack(s runner.Session) (*bytes.Buffer, runner.Packed) {
 	b.Helper()
+	if h, ok := s.(runner.Halter); ok {
+		b.ok(h.Halt(b.ctx()))
+	}
 	var stream bytes.Buffer
 	packed, err := s.(runner.Packer).Pack(b.ctx(), &stream)
 	b.ok(err)
@@ -54,7 +57,11 @@ func askPacked(b *bench) {
 	again := b.start(spec)
 	equal(b, "started again", again.Started(), false)
 	if f, ok := s.(runner.Forker); ok {
-		source, err := f.Freeze(b.ctx(), runner.ForkOptions{Worktree: runner.Private})
+		options := runner.ForkOptions{Worktree: runner.Private}
+		if b.Branded {
+			options.Worktree = runner.Live
+		}
+		source, err := f.Freeze(b.ctx(), options)
 		b.ok(err)
 		child, err := source.Fork(b.ctx())
 		b.ok(err)

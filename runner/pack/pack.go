@@ -1,5 +1,5 @@
-// Package pack is the file that carries a prepared sandbox between hosts: what it changed over the host, compressed,
-// behind a manifest that says what it is and what its bytes must add up to.
+// Package pack is the file that carries a prepared sandbox between hosts: what it changed over the host, or the machine
+// in its backend's own format, compressed, behind a manifest that says what it is and what its bytes must add up to.
 //
 // It owns the format, the folder of named packs, and the rule for what a pack may hold. It may touch pack files and
 // nothing else; where their content comes from and goes to is a backend's work. It must never trust a pack: it comes
@@ -49,7 +49,7 @@ type Manifest struct {
 	LastPID int       `json:"last_pid"` // no process of a sandbox started from it may be taken for one of those it was made from
 	Config  Config    `json:"config"`
 
-	Root     runner.PackCount  `json:"root"`
+	Root     runner.PackCount  `json:"root"`     // of a machine in a format of its own: that file
 	Worktree *runner.PackCount `json:"worktree"` // null: the sandbox had the live one
 	Body     body              `json:"body"`
 }
