@@ -58,7 +58,7 @@ func askPacked(b *bench) {
 	equal(b, "started again", again.Started(), false)
 	if f, ok := s.(runner.Forker); ok {
 		options := runner.ForkOptions{Worktree: runner.Private}
-		if b.Branded {
+		if b.OneKind {
 			options.Worktree = runner.Live
 		}
 		source, err := f.Freeze(b.ctx(), options)
