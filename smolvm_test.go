@@ -236,6 +236,27 @@ func TestSmolvmShard(t *testing.T) {
 	t.Logf("the first shard's command began %s before the fourth branch", fourth.Sub(first))
 }
 
+// The example with Redis runs on smolvm as it is.
+func TestSmolvmNodeRedis(t *testing.T) {
+	npmInstall(t, "node-redis")
+	p := newVMProject(t)
+	for _, name := range []string{"boxer.yaml", "shard.sh"} {
+		if err := os.Remove(filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(p.dir, os.DirFS("examples/node-redis")); err != nil {
+		t.Fatal(err)
+	}
+	out, code := p.boxer("", "shard", "--count", "4")
+	if code != 0 || !strings.Contains(out, "4 shards · 18 tests · each ran once") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if m := p.machines(); len(m) > 0 {
+		t.Errorf("left: %q", m)
+	}
+}
+
 // Each fault is told in boxer's words with a code of its own, or got over; and nothing is left.
 func TestSmolvmFaults(t *testing.T) {
 	staged := "fork: staged mounts cannot be branched yet because multiple descendants would synchronize into the same host directory"
