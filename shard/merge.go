@@ -156,6 +156,7 @@ func (m *nodeMerge) write() error {
 	if err == nil {
 		err = m.dir.write(resultFile, doc)
 	}
+	m.result.files = m.dir.results()
 	if err = errors.Join(err, unwritten); err != nil {
 		m.result.ExitCode = exitBroken
 		return notWritten("the result was not written", m.options.Dir, err)
