@@ -39,7 +39,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("unknown text is not whole: %q", e.Output)
 	}
 	for _, f := range faults {
-		if f.fix == "" {
+		if f.fix == "" && f.cause != runner.PackTruncated { // who named the pack knows how to make it anew
 			t.Errorf("%q has no fix", f.text)
 		}
 	}
