@@ -61,7 +61,7 @@ var faults = []known{
 	{"krun_start_enter returned: -22", runner.BackendUnavailable, "the machine's socket has too long a path, because HOME is a long one: smolvm cannot start any machine", "SMOLVM_DATA_DIR=/tmp/smolvm boxer doctor"},
 	{"did not become ready within 30 seconds", SlowStart, "the machine did not get ready within 30 seconds: this machine is loaded, has too little memory for it (smolvm.memory), or a folder that is mounted is gone", "boxer doctor"},
 	{"must be pulled from a registry, but this machine has no network", NoNetwork, "", "smolvm machine ls # and write network: true below smolvm: in boxer.yaml"},
-	{"TOOMANYREQUESTS", NoNetwork, "the registry refuses more anonymous pulls of the image", "docker login # or name a mirror in smolvm.image, such as mirror.gcr.io/library/..."},
+	{"TOOMANYREQUESTS", NoNetwork, "the registry refuses more anonymous pulls of the image", "docker login # or name a mirror of the image in smolvm.image"},
 	{"mount source not found", BadMount, "", "boxer down"},
 	{"protected system path", BadMount, "", "cp -a . ~/project # and run boxer there"},
 	{"already exists", NameTaken, "", "smolvm machine delete --name NAME --force"},
