@@ -18,7 +18,6 @@ import (
 // execution is one command on its way.
 type execution struct {
 	live   bool
-	out    *output
 	cancel context.CancelCauseFunc
 	total  int // bytes of both streams
 	mu     sync.Mutex
