@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -253,4 +254,29 @@ func (s Store) Lock(key string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock %s: %w", key, err)
 	}
 	return func() { f.Close() }, nil
+}
+
+// LockWithin is Lock that gives up when ctx ends.
+func (s Store) LockWithin(ctx context.Context, key string) (unlock func(), err error) {
+	type result struct {
+		unlock func()
+		err    error
+	}
+	got := make(chan result)
+	go func() {
+		unlock, err := s.Lock(key)
+		select {
+		case got <- result{unlock, err}:
+		case <-ctx.Done():
+			if err == nil {
+				unlock()
+			}
+		}
+	}()
+	select {
+	case r := <-got:
+		return r.unlock, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }

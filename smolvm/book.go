@@ -183,28 +183,3 @@ func wait(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
-
-// lockScope is Store.Lock that gives up when ctx ends.
-func lockScope(ctx context.Context, s runner.Store, key string) (unlock func(), err error) {
-	type result struct {
-		unlock func()
-		err    error
-	}
-	got := make(chan result)
-	go func() {
-		unlock, err := s.Lock(key)
-		select {
-		case got <- result{unlock, err}:
-		case <-ctx.Done():
-			if err == nil {
-				unlock()
-			}
-		}
-	}()
-	select {
-	case r := <-got:
-		return r.unlock, r.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}

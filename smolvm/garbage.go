@@ -109,7 +109,7 @@ func (g *reclaimer) probes(ctx context.Context) error {
 func (g *reclaimer) scope(ctx context.Context, key string) error {
 	wait, cancel := context.WithTimeout(ctx, scopeTime)
 	defer cancel()
-	unlock, err := lockScope(wait, g.store(), key)
+	unlock, err := g.store().LockWithin(wait, key)
 	if errors.Is(err, context.DeadlineExceeded) {
 		g.skip(runner.Garbage{Kind: "sandbox", Name: key}, "somebody is just starting or ending it")
 		return nil
@@ -266,7 +266,7 @@ func (g *reclaimer) folders(ctx context.Context) error {
 func (g *reclaimer) folder(ctx context.Context, key, path string) error {
 	wait, cancel := context.WithTimeout(ctx, scopeTime)
 	defer cancel()
-	unlock, err := lockScope(wait, g.store(), key)
+	unlock, err := g.store().LockWithin(wait, key)
 	if err != nil {
 		return nil // somebody is at it
 	}

@@ -83,7 +83,7 @@ func (s *Session) toPack(ctx context.Context) (unlock func(), f family, err erro
 			Cause:  runner.Unsupported, Fix: "boxer down && boxer up",
 		}
 	}
-	unlock, err = lockScope(ctx, s.backend.store(), s.key())
+	unlock, err = s.backend.store().LockWithin(ctx, s.key())
 	if err != nil {
 		return nil, f, err
 	}

@@ -339,7 +339,7 @@ func others(k *bookData, id string) bool {
 
 // dropLast takes the sandbox down if it still is nobody else's, under the scope's lock; over is false if it is.
 func (s *Session) dropLast(ctx context.Context) (over bool, err error) {
-	unlock, err := lockScope(ctx, s.backend.store(), s.key())
+	unlock, err := s.backend.store().LockWithin(ctx, s.key())
 	if err != nil {
 		return true, err
 	}

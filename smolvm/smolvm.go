@@ -91,7 +91,7 @@ func notRunning(scope runner.Scope) *runner.Error {
 
 // Down ends the scope's sandbox and removes what it has on disk, whoever uses it. One that is not there is no error.
 func (b *Backend) Down(ctx context.Context, scope runner.Scope) error {
-	unlock, err := lockScope(ctx, b.store(), scope.Key)
+	unlock, err := b.store().LockWithin(ctx, scope.Key)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (b *Backend) reach(ctx context.Context, scope runner.Scope, spec runner.Spe
 	if err := b.dirs.Make(); err != nil {
 		return nil, err
 	}
-	unlock, err := lockScope(ctx, b.store(), scope.Key)
+	unlock, err := b.store().LockWithin(ctx, scope.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -394,7 +394,7 @@ func (s *Session) Restart(ctx context.Context, progress func(runner.Step)) error
 	if progress == nil {
 		progress = func(runner.Step) {}
 	}
-	unlock, err := lockScope(ctx, s.backend.store(), s.key())
+	unlock, err := s.backend.store().LockWithin(ctx, s.key())
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (c Config) reach(ctx context.Context, scope runner.Scope) (*Session, error)
 	if err := c.Dirs.Make(); err != nil {
 		return nil, err
 	}
-	unlock, err := lock(ctx, c.store(), scope.Key)
+	unlock, err := c.store().LockWithin(ctx, scope.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (c Config) Probe(ctx context.Context) (cleanup string, err error) {
 // Down ends the scope's sandbox, whichever version or backend of boxer started it, and removes what it has on disk.
 // One that is not there is no error.
 func (c Config) Down(ctx context.Context, scope runner.Scope) error {
-	unlock, err := lock(ctx, c.store(), scope.Key)
+	unlock, err := c.store().LockWithin(ctx, scope.Key)
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (g *reclaimer) keys() ([]string, error) {
 func (g *reclaimer) scope(ctx context.Context, key string) error {
 	wait, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
-	unlock, err := lock(wait, g.store(), key)
+	unlock, err := g.store().LockWithin(wait, key)
 	if errors.Is(err, context.DeadlineExceeded) {
 		g.skip(g.sandbox(key), "somebody is just starting or ending it")
 		return nil

@@ -164,36 +164,11 @@ func waitEnd(ctx context.Context, p runner.Process) error {
 	return nil
 }
 
-// lock is Store.Lock that gives up when ctx ends.
-func lock(ctx context.Context, s runner.Store, key string) (unlock func(), err error) {
-	type result struct {
-		unlock func()
-		err    error
-	}
-	got := make(chan result)
-	go func() {
-		unlock, err := s.Lock(key)
-		select {
-		case got <- result{unlock, err}:
-		case <-ctx.Done():
-			if err == nil {
-				unlock()
-			}
-		}
-	}()
-	select {
-	case r := <-got:
-		return r.unlock, r.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
 // Reclaim removes what a sandbox whose keeper is dead left on disk, and tells whether there was something. One that
 // lives is left alone.
 func Reclaim(ctx context.Context, dirs runner.Dirs, key string) (bool, error) {
 	store := runner.Store{Dir: dirs.State}
-	unlock, err := lock(ctx, store, key)
+	unlock, err := store.LockWithin(ctx, key)
 	if err != nil {
 		return false, err
 	}

@@ -101,15 +101,11 @@ func (c *call) cat(g guest, cmd runner.Command) error {
 
 // checkpoint is `machine checkpoint`, whose refusal is what matters: with a mount there is none.
 func (c *call) checkpoint() (int, error) {
-	unlock, err := c.store.operation(c.machine)
+	m, unlock, err := c.held()
 	if err != nil {
 		return 1, err
 	}
 	defer unlock()
-	m, err := c.store.get(c.machine)
-	if err != nil {
-		return 1, err
-	}
 	out := c.args.one("output")
 	switch {
 	case m.State != running:

@@ -11,17 +11,24 @@ import (
 	"golang.org/x/term"
 )
 
+// held is the machine of the call, which no other call changes until unlock.
+func (c *call) held() (m machine, unlock func(), err error) {
+	if unlock, err = c.store.operation(c.machine); err != nil {
+		return m, nil, err
+	}
+	if m, err = c.store.get(c.machine); err != nil {
+		unlock()
+	}
+	return m, unlock, err
+}
+
 // start is `machine start`.
 func (c *call) start() (int, error) {
-	unlock, err := c.store.operation(c.machine)
+	m, unlock, err := c.held()
 	if err != nil {
 		return 1, err
 	}
 	defer unlock()
-	m, err := c.store.get(c.machine)
-	if err != nil {
-		return 1, err
-	}
 	switch m.State {
 	case running:
 		fmt.Fprintf(c.Out, "Machine '%s' already running (PID: %d)\n", m.Name, m.Process.PID)
@@ -108,15 +115,11 @@ func (c *call) boot(m *machine) error {
 
 // stop is `machine stop`.
 func (c *call) stop() (int, error) {
-	unlock, err := c.store.operation(c.machine)
+	m, unlock, err := c.held()
 	if err != nil {
 		return 1, err
 	}
 	defer unlock()
-	m, err := c.store.get(c.machine)
-	if err != nil {
-		return 1, err
-	}
 	switch m.State {
 	case running, unreachable:
 	case frozen:
@@ -235,15 +238,11 @@ func (c *call) remove(name string, cascade bool, tell func(string)) error {
 
 // sync is `machine sync`; a staged mount of the stand-in is a live one.
 func (c *call) sync() (int, error) {
-	unlock, err := c.store.operation(c.machine)
+	m, unlock, err := c.held()
 	if err != nil {
 		return 1, err
 	}
 	defer unlock()
-	m, err := c.store.get(c.machine)
-	if err != nil {
-		return 1, err
-	}
 	if !slices.ContainsFunc(m.Volumes, func(v volume) bool { return v.Mode == staged }) {
 		fmt.Fprintf(c.Out, "Machine '%s' has no staged mounts\n", m.Name)
 	}
