@@ -52,29 +52,19 @@ func Glob(base string, patterns []string) ([]string, error) {
 func sortOut(patterns []string) (wanted, without []string, err error) {
 	for _, given := range patterns {
 		p, negated := strings.CutPrefix(given, "!")
-		p = tidy(p)
 		switch {
 		case p == "" || !doublestar.ValidatePattern(p):
 			err = errors.Join(err, fmt.Errorf("%q is no valid pattern", given))
-		case negated:
-			without = append(without, p)
+		case negated: // of a folder: all in it
+			without = append(without, path.Join(p, "**"), path.Clean(p))
 		default:
-			wanted = append(wanted, p)
+			wanted = append(wanted, path.Clean(p))
 		}
 	}
 	if err == nil && len(wanted) == 0 && len(without) > 0 {
 		err = errors.New("patterns with a ! only take away: there must be one without it")
 	}
 	return wanted, without, err
-}
-
-// tidy is path.Clean for patterns, in which only the parts in front of the first wildcard are a path.
-func tidy(pattern string) string {
-	if pattern == "" {
-		return ""
-	}
-	fixed, rest := doublestar.SplitPattern(pattern)
-	return path.Join(fixed, rest)
 }
 
 func matches(patterns []string, name string) bool {
