@@ -39,7 +39,7 @@ func TestGlob(t *testing.T) {
 		"node_modules/x/x.test.js", "src/node_modules/y/y.test.js", ".git/g.test.js", "boxer-report/shard-1/r.test.js",
 		".venv/lib/v.test.js", "test/.cache/k.test.js", "test/._a1.test.js", "-odd/-x.test.js", "with space/s p.test.js",
 		"dir.test.js/inner.txt", "linked.test.js -> test/a1.test.js", "loop -> .", "gone.test.js -> nowhere",
-		"sym -> test/deep",
+		"sym -> test/deep", "test/.test/t.test.js",
 	)
 	for _, tt := range []struct {
 		name     string
@@ -54,6 +54,7 @@ func TestGlob(t *testing.T) {
 		{"each once", []string{"test/a1.test.js", "test/a?.test.js", "./test/a1*"}, "test/a1.test.js|test/a2.test.js|test/a10.test.js"},
 		{"taken away", []string{"!test/e2e/**", "test/**/*.test.js", "!**/a10*"}, "test/a1.test.js|test/a2.test.js|test/deep/er/b.test.js"},
 		{"a folder taken away", []string{"test/**/*.test.js", "!./test/deep/", "!test/e2e"}, "test/a1.test.js|test/a2.test.js|test/a10.test.js"},
+		{"files taken away, and not the folders beside them", []string{"test/**/*.test.js", "!test/*", "!**/x"}, "test/deep/er/b.test.js|test/e2e/slow.test.js"},
 		{"taken away, nothing", []string{"test/a1.test.js", "!**/node_modules/**"}, "test/a1.test.js"},
 		{"a dependency by name", []string{"node_modules/x/*.js"}, "node_modules/x/x.test.js"},
 		{"dependencies by name, anywhere", []string{"**/node_modules/**/*.test.js"}, "node_modules/x/x.test.js|src/node_modules/y/y.test.js"},
