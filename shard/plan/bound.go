@@ -23,8 +23,27 @@ func Bound(durations []time.Duration, n int) time.Duration {
 	return max(bound, sum/time.Duration(n))
 }
 
-// BestCount is the number of children, at most max, with which units that take these times should be done first:
-// setup is paid once, fork for each child, and more children than cores share these.
-func BestCount(durations []time.Duration, setup, fork time.Duration, cores, max int) int {
-	return 1
+// worthwhile is which part of the time another child must save, since it costs memory and disk too.
+const worthwhile = 0.01
+
+// BestCount is the number of children, no more than most, with which units that take these times should be done first; of
+// numbers that make next to no difference the smallest. setup is paid once, fork for each child, and children beyond
+// the cores only share them.
+func BestCount(durations []time.Duration, setup, fork time.Duration, cores, most int) int {
+	var sum time.Duration
+	for _, d := range durations {
+		sum += d
+	}
+	counts := min(len(durations), most)
+	takes := func(n int) time.Duration {
+		even := sum / time.Duration(min(n, max(1, cores)))
+		return setup + time.Duration(n)*fork + max(Bound(durations, n), even)
+	}
+	best, least := 1, takes(1)
+	for n := 2; n <= counts; n++ {
+		if t := takes(n); float64(t) < float64(least)*(1-worthwhile) {
+			best, least = n, t
+		}
+	}
+	return best
 }
