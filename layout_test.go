@@ -42,6 +42,9 @@ var layout = map[string]rule{
 		tests:  []string{"github.com/santhosh-tekuri/jsonschema/v6"},
 	},
 	"shard/screen": {ours: []string{"report/ci", "report/text"}},
+	"shard/units":  {theirs: []string{"github.com/bmatcuk/doublestar/v4", "github.com/maruel/natural"}},
+	"shard/timing": {ours: []string{"shard/units"}},
+	"shard/plan":   {ours: []string{"shard/units"}},
 	"runner":       {},
 	"runner/pack":  {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
 	"runner/files": {
