@@ -67,6 +67,11 @@ func (r *run) countUnits() Units {
 	}
 }
 
+func (u *Units) add(v Units) {
+	u.Listed, u.Passed, u.Failed, u.Flaky = u.Listed+v.Listed, u.Passed+v.Passed, u.Failed+v.Failed, u.Flaky+v.Flaky
+	u.Real, u.NoResult, u.NotRun = u.Real+v.Real, u.NoResult+v.NoResult, u.NotRun+v.NotRun
+}
+
 // complete says whether every unit of the list came to an end: then the timings of the run are whole.
 func (u Units) complete() bool { return u.Listed > 0 && u.NoResult == 0 && u.NotRun == 0 }
 

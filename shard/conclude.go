@@ -22,10 +22,12 @@ func (r *run) conclude(ctx context.Context, source runner.Source, shards [][]*at
 		Withheld: r.options.Withheld,
 		Node:     r.options.Node, RunID: r.options.RunID, Count: r.options.Count,
 		Configured: len(r.options.JUnit) > 0, AllowEmpty: r.options.AllowEmpty, Warnings: r.warnings,
-		FailOnFlaky: r.options.FailOnFlaky,
+		FailOnFlaky: r.options.FailOnFlaky, Listed: r.deal != nil,
 	}
-	if !r.lastFork.IsZero() {
-		res.Fork = r.lastFork.Sub(r.started)
+	for _, attempts := range shards {
+		if a := attempts[0]; !a.forkBegun.IsZero() {
+			res.Fork = max(res.Fork, a.forkBegun.Add(a.forkTook).Sub(r.started))
+		}
 	}
 	var g errgroup.Group
 	g.Go(func() error { return r.tearDown(ctx, source, &res) })
@@ -34,6 +36,7 @@ func (r *run) conclude(ctx context.Context, source runner.Source, shards [][]*at
 	err = errors.Join(startError(shards), err)
 	r.judge(&res, shards, rep)
 	if r.deal != nil {
+		res.Plan = r.deal.digest
 		r.saveTimings(&res)
 	}
 	res.Wall = time.Since(r.started)

@@ -2,6 +2,10 @@ package shard
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +20,7 @@ import (
 type deal struct {
 	index   *units.Index
 	expects timing.Expectation
-	all     []units.Unit // of all nodes
+	digest  string       // of the plan for all nodes
 	mine    []plan.Job   // of this node
 	book    *ledger.Book // of mine
 	queue   *plan.Queue  // nil for a static plan
@@ -30,40 +34,37 @@ type deal struct {
 // plan for all and takes its own part.
 func (o Options) newDeal(list []units.Unit, book *timing.Book) *deal {
 	d := &deal{
-		index: units.NewIndex(list, o.Dir, o.Scope.Worktree), expects: book.Expect(list), all: list,
+		index: units.NewIndex(list, o.Dir, o.Scope.Worktree), expects: book.Expect(list),
 	}
 	jobs := make([]plan.Job, len(list))
 	for i, u := range list {
 		jobs[i] = plan.Job{Unit: u, Expect: d.expects.Of[u.Key], Known: d.expects.Known[u.Key]}
 	}
-	d.mine = plan.Static(jobs, o.Node.Total)[o.Node.Index-1]
-	mine := make([]units.Unit, len(d.mine))
-	for i, j := range d.mine {
-		mine[i] = j.Unit
-	}
-	d.book = ledger.New(mine, d.expects.Of)
 	if o.Tests.Static {
-		all := plan.Static(jobs, o.total())
-		d.piles = all[(o.Node.Index-1)*o.Count:][:o.Count]
-		d.takeFromPiles()
+		parts := plan.Static(jobs, o.total())
+		d.piles, d.digest = parts[(o.Node.Index-1)*o.Count:][:o.Count], digest(parts)
+		d.mine = slices.Concat(d.piles...)
 	} else {
+		parts := plan.Static(jobs, o.Node.Total)
+		d.mine, d.digest = parts[o.Node.Index-1], digest(parts)
 		d.queue = plan.NewQueue(d.mine, o.Count)
 	}
+	d.book = ledger.New(unitsOf(d.mine), d.expects.Of)
 	return d
 }
 
-// takeFromPiles makes the books those of the piles: with several nodes the parts of a static plan are not those of a
-// plan for as many nodes.
-func (d *deal) takeFromPiles() {
-	d.mine = nil
-	var mine []units.Unit
-	for _, pile := range d.piles {
-		d.mine = append(d.mine, pile...)
-		for _, j := range pile {
-			mine = append(mine, j.Unit)
+// digest stands for a plan in few bytes: nodes with the same one have together dealt each unit once.
+func digest(parts [][]plan.Job) string {
+	h := sha256.New()
+	for _, part := range parts {
+		keys := make([]string, len(part))
+		for i, j := range part {
+			keys[i] = j.Unit.Key
 		}
+		slices.Sort(keys)
+		fmt.Fprintf(h, "%q\n", keys)
 	}
-	d.book = ledger.New(mine, d.expects.Of)
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // children is how many of them have something to do.

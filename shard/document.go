@@ -55,6 +55,8 @@ type runJSON struct {
 type rulesJSON struct {
 	Configured bool   `json:"junit_configured"`
 	AllowEmpty string `json:"allow_empty"` // auto, yes or no
+	Listed     bool   `json:"listed"`      // units of a list were dealt
+	Plan       string `json:"plan"`        // the same on all nodes that dealt the same list in the same way
 }
 
 type nodeOf struct {
@@ -144,7 +146,7 @@ type shardJSON struct {
 	Ended        string        `json:"ended"`
 	Fork         float64       `json:"fork_seconds"`
 	Wall         float64       `json:"wall_seconds"`
-	Busy         float64       `json:"busy_seconds"` // of that, what its commands took
+	Busy         float64       `json:"busy_seconds"` // of its commands, retries left out
 	Idle         float64       `json:"idle_seconds"` // of the time from its start to the end of the last shard
 	Units        int           `json:"units"`        // of a list, that it ran
 	Batches      []batchJSON   `json:"batches"`      // its commands in order; none for a shard of one command without a list
@@ -200,7 +202,7 @@ type times struct {
 func (r Result) JSON() ([]byte, error) {
 	d := document{
 		Schema: resultSchema, ExitCode: r.ExitCode, Node: nodeJSON(r.Node), Run: runJSON(r.RunID), Count: r.Count,
-		Rules: rulesJSON{r.Configured, cmp.Or(r.AllowEmpty, "auto")}, Nodes: nodesOf(r.Nodes),
+		Rules: rulesJSON{r.Configured, cmp.Or(r.AllowEmpty, "auto"), r.Listed, r.Plan}, Nodes: nodesOf(r.Nodes),
 		Errors: errorsOf(r.Report.ErrorCases), Unread: unreadIn(r.Report.Unread), Totals: totalsOf(r.Report.Totals), Shards: []shardJSON{},
 		Ledger:   ledgerJSON{r.Ledger.Closed, r.Ledger.Line, some(r.Ledger.Notes), unitsJSON(r.Ledger.Units)},
 		Failures: casesOf(r.Report.Failed), Flaky: casesOf(r.Report.FlakyCases), Warnings: some(r.Warnings),
@@ -255,7 +257,7 @@ func batchesOf(all []Batch) []batchJSON {
 func (r Result) lastEnd() time.Time {
 	var last time.Time
 	for _, s := range r.Shards {
-		if end := s.Started.Add(s.Wall); !s.Started.IsZero() && end.After(last) {
+		if end := s.done(); !s.Started.IsZero() && end.After(last) {
 			last = end
 		}
 	}

@@ -37,7 +37,9 @@ type Result struct {
 	Configured bool         // paths of reports were named, so that a missing one is an error
 	AllowEmpty string       // as in Options
 
-	FailOnFlaky bool // as in Options
+	FailOnFlaky bool   // as in Options
+	Listed      bool   // units of a list were dealt
+	Plan        string // the same on all nodes that dealt the same list in the same way; "" without a list
 
 	ReportDir  string        // absolute; junit.xml, result.json and the rest lie in it
 	Seed       uint32        // Options.Seed of a run with the same seeds
@@ -70,7 +72,8 @@ type Shard struct {
 	Started     time.Time      // of the command; zero if it never started
 	Fork        time.Duration  // until the child was there
 	Wall        time.Duration  // from its first command's start to the last one's end
-	Busy        time.Duration  // of that, what its commands took
+	Busy        time.Duration  // of its commands, retries left out
+	Done        time.Time      // when the last of these ended; zero: as Wall says
 	Units       int            // of a list, that it ran
 	Batches     []Batch        // its commands in order; none for a shard of one command without a list
 

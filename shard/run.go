@@ -29,7 +29,6 @@ type run struct {
 	mu       sync.Mutex
 	forked   []runner.Child // children that were made and must be removed
 	warnings []string
-	lastFork time.Time
 }
 
 func newRun(o Options, s runner.Session, d *reportDir, list *deal) *run {
@@ -165,7 +164,6 @@ func (r *run) fork(ctx context.Context, source runner.Source) (child runner.Chil
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forked = append(r.forked, child)
-	r.lastFork = time.Now()
 	return child, fault, nil
 }
 

@@ -155,7 +155,7 @@ func (r *run) book(a *attempt) {
 	for _, j := range a.jobs {
 		r.deal.book.End(j.Unit.Key, func(g *ledger.Go) {
 			g.Started = a.started
-			if u := rd.units[j.Unit.Key]; u != nil && rd.whole {
+			if u := rd.units[j.Unit.Key]; u != nil && rd.whole && !a.void {
 				g.Cases, g.Bad, g.Took, g.Report, g.Outcome = u.cases, u.bad, u.took, true, ledger.Passed
 				if u.bad > 0 {
 					g.Outcome = ledger.Failed
@@ -176,7 +176,7 @@ func (r *run) book(a *attempt) {
 // outcome is that of a unit of which the reports of its command say nothing.
 func (a *attempt) outcome() ledger.Outcome {
 	switch {
-	case a.redo:
+	case a.redo, a.void:
 		return ledger.Interrupted
 	case a.hung:
 		return ledger.Hung
@@ -194,7 +194,7 @@ func (a *attempt) outcome() ledger.Outcome {
 
 // given notes that the units are about to run.
 func (r *run) given(a *attempt) {
-	r.deal.book.Give(unitsOf(a.jobs), ledger.Go{Shard: a.number, Batch: a.batch, Attempt: a.try, Child: a.child.Slug})
+	r.deal.book.Give(unitsOf(a.jobs), ledger.Go{Shard: a.number, Batch: a.batch, Attempt: a.try, Child: a.child.Slug}, !a.forkBegun.IsZero())
 }
 
 func sizeOf(env []string) int {

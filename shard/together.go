@@ -60,8 +60,11 @@ func (r *run) addAttempt(s *Shard, a *attempt) {
 		if s.Started.IsZero() {
 			s.Started = a.started
 		}
-		s.Busy += a.wall
-		s.Wall = max(s.Wall, a.started.Add(a.wall).Sub(s.Started))
+		end := a.started.Add(a.wall)
+		s.Wall = max(s.Wall, end.Sub(s.Started))
+		if a.try == 1 {
+			s.Busy, s.Done = s.Busy+a.wall, end
+		}
 	}
 	s.Leftover = s.Leftover || a.output.leftover
 	for _, f := range a.collected.skipped {
@@ -131,14 +134,15 @@ func why(a *attempt) string {
 	return "their command was ended by " + signalName(a.exit.Signal)
 }
 
-// busy is how long the children worked, and how long they waited, from the first command's start to the last one's end.
+// busy is how long the children worked, and how long it was from the first command's start to the last one's end.
+// Retries are left out: they tell nothing of how the work was dealt.
 func busy(shards []Shard) (worked, makespan time.Duration, ran int) {
 	var first, last time.Time
 	for _, s := range shards {
 		if s.Started.IsZero() {
 			continue
 		}
-		if end := s.Started.Add(s.Wall); end.After(last) {
+		if end := s.done(); end.After(last) {
 			last = end
 		}
 		if ran == 0 || s.Started.Before(first) {
@@ -147,6 +151,14 @@ func busy(shards []Shard) (worked, makespan time.Duration, ran int) {
 		worked, ran = worked+s.worked(), ran+1
 	}
 	return worked, last.Sub(first), ran
+}
+
+// done is when the shard had done its work, but for retries.
+func (s Shard) done() time.Time {
+	if s.Done.IsZero() {
+		return s.Started.Add(s.Wall)
+	}
+	return s.Done
 }
 
 // worked is how long the shard's commands took. A shard of one command has no more to say than its wall time.

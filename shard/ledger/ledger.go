@@ -72,8 +72,8 @@ type Book struct {
 	mu      sync.Mutex
 	entries []*Entry // as listed
 	of      map[string]*Entry
-	orders  map[string]int // goes so far, by child
-	foreign map[string]map[int]bool
+	orders  map[string]int          // goes so far, by child
+	foreign map[string]map[int]bool // shards whose reports tell of a unit that they were not given, by key
 }
 
 // New opens the books for a list. Expect gives the expected time of each unit by key; nil for none.
@@ -86,10 +86,14 @@ func New(list []units.Unit, expect map[string]time.Duration) *Book {
 	return b
 }
 
-// Give notes that the units are about to run in a child, in this order.
-func (b *Book) Give(batch []units.Unit, g Go) {
+// Give notes that the units are about to run in a child, in this order. Fresh says that nothing ran in it before: names
+// of children come again.
+func (b *Book) Give(batch []units.Unit, g Go, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if fresh {
+		b.orders[g.Child] = 0
+	}
 	for _, u := range batch {
 		b.orders[g.Child]++
 		g.Order, g.Outcome = b.orders[g.Child], Given

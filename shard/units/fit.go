@@ -3,16 +3,24 @@ package units
 import (
 	"errors"
 	"fmt"
+	"runtime"
 )
 
 // What the kernel takes when it starts a program. Each word counts with the NUL byte behind it, and with the pointer
 // to it. The reserve is what it puts there itself.
 const (
-	wordLimit    = 128 << 10
-	commandLimit = 2 << 20
-	pointer      = 8
-	reserve      = 4 << 10
+	wordLimit = 128 << 10
+	pointer   = 8
+	reserve   = 4 << 10
 )
+
+// most is how many bytes the words and the environment of one program may have.
+func most() int {
+	if runtime.GOOS == "darwin" {
+		return 1 << 20
+	}
+	return 2 << 20
+}
 
 // Check gives an error for each unit whose name is longer than one word of a command may be.
 func Check(units []Unit) error {
@@ -30,7 +38,7 @@ func Check(units []Unit) error {
 // environment have. Each piece has at least one unit, so a piece can be too large only by fixed or by what Check
 // refuses.
 func Fit(units []Unit, fixed int) [][]Unit {
-	return cut(units, commandLimit-reserve-fixed)
+	return cut(units, most()-reserve-fixed)
 }
 
 // FitWord does it for names that all stand in one word, as in the line of a shell; fixed is how many bytes the word has

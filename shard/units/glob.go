@@ -52,14 +52,16 @@ func Glob(base string, patterns []string) ([]string, error) {
 func sortOut(patterns []string) (wanted, without []string, err error) {
 	for _, given := range patterns {
 		p, negated := strings.CutPrefix(given, "!")
-		p = tidy(p)
 		switch {
 		case p == "" || !doublestar.ValidatePattern(p):
 			err = errors.Join(err, fmt.Errorf("%q is no valid pattern", given))
 		case negated:
-			without = append(without, p)
+			without = append(without, path.Clean(p))
+			if strings.HasSuffix(p, "/") || !strings.ContainsAny(path.Base(p), `*?[{\`) { // it may name a folder
+				without = append(without, path.Join(p, "**"))
+			}
 		default:
-			wanted = append(wanted, p)
+			wanted = append(wanted, path.Clean(p))
 		}
 	}
 	if err == nil && len(wanted) == 0 && len(without) > 0 {
@@ -68,19 +70,19 @@ func sortOut(patterns []string) (wanted, without []string, err error) {
 	return wanted, without, err
 }
 
-// tidy is path.Clean for patterns, in which only the parts in front of the first wildcard are a path.
-func tidy(pattern string) string {
-	if pattern == "" {
-		return ""
-	}
-	fixed, rest := doublestar.SplitPattern(pattern)
-	return path.Join(fixed, rest)
-}
-
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		ok, _ := doublestar.Match(p, name)
 		return ok
+	})
+}
+
+// whole says whether all that a folder holds is taken away.
+func whole(without []string, folder string) bool {
+	return slices.ContainsFunc(without, func(p string) bool {
+		p, all := strings.CutSuffix(p, "/**")
+		ok, _ := doublestar.Match(p, folder)
+		return all && ok
 	})
 }
 
@@ -118,7 +120,7 @@ func walk(dir, prefix, rest string, without []string) ([]string, error) {
 			return fmt.Errorf("%w: with %q it is left out", err, "!"+path.Join(name, "**"))
 		case rel == ".":
 			return nil
-		case hidden(path.Base(rel), rest) || entry.IsDir() && matches(without, name+"/x"):
+		case hidden(path.Base(rel), rest) || entry.IsDir() && whole(without, name):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -132,15 +134,20 @@ func walk(dir, prefix, rest string, without []string) ([]string, error) {
 	return files, err
 }
 
-// hidden says whether a wildcard passes over a name. Part by part: the pattern must spell the name, or at least its
-// dot.
+// hidden says whether wildcards pass over a name: one of those that only a pattern reaches which spells it, or at least
+// its dot.
 func hidden(name, pattern string) bool {
-	if !strings.HasPrefix(name, ".") && !slices.Contains(unseen, name) || strings.Contains(pattern, name) {
+	dot := strings.HasPrefix(name, ".")
+	if !dot && !slices.Contains(unseen, name) {
 		return false
 	}
-	return !slices.ContainsFunc(strings.Split(pattern, "/"), func(part string) bool {
-		ok, err := doublestar.Match(part, name)
-		return strings.HasPrefix(part, ".") && ok && err == nil
+	parts := strings.FieldsFunc(pattern, func(c rune) bool { return strings.ContainsRune("/{,}", c) })
+	return !slices.ContainsFunc(parts, func(part string) bool {
+		if !dot || !strings.HasPrefix(part, ".") {
+			return part == name
+		}
+		ok, _ := doublestar.Match(part, name)
+		return ok
 	})
 }
 
