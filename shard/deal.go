@@ -42,19 +42,19 @@ func (o Options) newDeal(list []units.Unit, book *timing.Book) *deal {
 	}
 	if o.Tests.Static {
 		parts := plan.Static(jobs, o.total())
-		d.piles, d.digest = parts[(o.Node.Index-1)*o.Count:][:o.Count], digest(parts)
+		d.piles, d.digest = parts[(o.Node.Index-1)*o.Count:][:o.Count], fingerprint(parts)
 		d.mine = slices.Concat(d.piles...)
 	} else {
 		parts := plan.Static(jobs, o.Node.Total)
-		d.mine, d.digest = parts[o.Node.Index-1], digest(parts)
+		d.mine, d.digest = parts[o.Node.Index-1], fingerprint(parts)
 		d.queue = plan.NewQueue(d.mine, o.Count)
 	}
 	d.book = ledger.New(unitsOf(d.mine), d.expects.Of)
 	return d
 }
 
-// digest stands for a plan in few bytes: nodes with the same one have together dealt each unit once.
-func digest(parts [][]plan.Job) string {
+// fingerprint stands for a plan in few bytes: nodes with the same one have together dealt each unit once.
+func fingerprint(parts [][]plan.Job) string {
 	h := sha256.New()
 	for _, part := range parts {
 		keys := make([]string, len(part))
