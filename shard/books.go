@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -17,14 +18,14 @@ const (
 )
 
 // balanceUnits replaces the ledger of the reports alone by that of boxer's own books: what was dealt is known here.
-func (r *run) balanceUnits(res *Result, rep report.Result) {
+func (r *run) balanceUnits(ctx context.Context, res *Result, rep report.Result, shards [][]*attempt) {
 	b := r.deal.book
 	b.Close()
-	stopped := slices.ContainsFunc(res.Shards, func(s Shard) bool {
+	stopped := ctx.Err() != nil || slices.ContainsFunc(res.Shards, func(s Shard) bool {
 		return s.State == Cancelled || s.State == TimedOut || s.State == Lost
 	})
-	sum := b.Balance(len(res.Shards), stopped)
-	unread := unread(res.Shards, rep, len(r.options.JUnit) > 0)
+	sum := b.Balance(stopped)
+	unread := r.unreadBatches(shards)
 	l := Ledger{Closed: sum.Closed && len(unread) == 0, Notes: sum.Notes, Units: r.countUnits()}
 	parts := slices.Concat(notEnded(res.Shards), unread, sum.Parts)
 	if l.Units.Flaky > 0 {
@@ -45,6 +46,27 @@ func (r *run) balanceUnits(res *Result, rep report.Result) {
 	}
 	l.Line = strings.Join(append(head, parts...), " · ")
 	res.Ledger = l
+}
+
+// unreadBatches are the shards in which a command that came to its own end left no whole report where one was asked
+// for. Of a unit that crashed its command none is expected: it has failed.
+func (r *run) unreadBatches(shards [][]*attempt) []string {
+	if len(r.options.JUnit) == 0 {
+		return nil
+	}
+	var gone, broken []int
+	for _, attempts := range shards {
+		for _, a := range lastGoes(attempts) {
+			switch {
+			case a.state != Passed && a.state != Failed || a.lost || a.exit.Signal != 0:
+			case len(a.collected.missing) > 0:
+				gone = append(gone, a.number)
+			case !a.reading.whole:
+				broken = append(broken, a.number)
+			}
+		}
+	}
+	return unreadParts(slices.Compact(gone), slices.Compact(broken))
 }
 
 // once is how the line ends where nothing is wrong.

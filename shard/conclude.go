@@ -34,7 +34,7 @@ func (r *run) conclude(ctx context.Context, source runner.Source, shards [][]*at
 	rep, merged := r.merge(slices.Concat(shards...))
 	err := errors.Join(merged, g.Wait())
 	err = errors.Join(startError(shards), err)
-	r.judge(&res, shards, rep)
+	r.judge(ctx, &res, shards, rep)
 	if r.deal != nil {
 		res.Plan = r.deal.digest
 		r.saveTimings(&res)
@@ -79,7 +79,7 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 func (a *attempt) counts() bool { return !a.void && (!a.redo || a.reading.whole) }
 
 // judge lays what the reports say over how the commands ended.
-func (r *run) judge(res *Result, shards [][]*attempt, rep report.Result) {
+func (r *run) judge(ctx context.Context, res *Result, shards [][]*attempt, rep report.Result) {
 	r.options.locate(rep.Failed)
 	r.options.locate(rep.FlakyCases)
 	res.Report = rep
@@ -102,7 +102,7 @@ func (r *run) judge(res *Result, shards [][]*attempt, rep report.Result) {
 	}
 	res.Ledger = balance(res.Shards, rep, len(r.options.JUnit) > 0)
 	if r.deal != nil {
-		r.balanceUnits(res, rep)
+		r.balanceUnits(ctx, res, rep, shards)
 	}
 }
 

@@ -68,7 +68,7 @@ func (j shardJSON) shard(node int, folder string) Shard {
 	}
 	s := Shard{
 		Number: j.Number, Of: j.Of, Node: node, State: j.State, Reason: j.Reason, Hint: j.Hint, Exit: j.ExitCode,
-		Signal: signalOfName(j.Signal), Child: j.Child, Seed: j.Seed, Fork: duration(j.Fork), Wall: duration(j.Wall), Busy: duration(j.Busy), Units: j.Units,
+		Signal: signalOfName(j.Signal), Child: j.Child, Seed: j.Seed, Fork: duration(j.Fork), Wall: duration(j.Wall), Units: j.Units,
 		Totals: report.Totals{
 			Tests: j.Totals.Tests, Passed: j.Totals.Passed, Failures: j.Totals.Failures, Errors: j.Totals.Errors,
 			Skipped: j.Totals.Skipped, Flaky: j.Totals.Flaky,
@@ -80,10 +80,23 @@ func (j shardJSON) shard(node int, folder string) Shard {
 	}
 	s.Started, _ = time.Parse(time.RFC3339, j.Started)
 	s.ForkStarted, _ = time.Parse(time.RFC3339, j.ForkStarted)
+	for _, b := range j.Batches {
+		s.Busy = duration(j.Busy)
+		s.Batches = append(s.Batches, b.batch())
+	}
 	for _, skipped := range j.NotCollected {
 		s.NotCollected = append(s.NotCollected, runner.Skipped(skipped))
 	}
 	return s
+}
+
+func (j batchJSON) batch() Batch {
+	b := Batch{
+		Number: j.Number, Attempt: j.Attempt, Child: j.Child, Fork: duration(j.Fork), Wall: duration(j.Wall), State: j.State,
+		Exit: j.ExitCode, Units: j.Units, Redone: j.Redone, Void: j.Void,
+	}
+	b.Started, _ = time.Parse(time.RFC3339, j.Started)
+	return b
 }
 
 func signalOfName(name string) syscall.Signal {

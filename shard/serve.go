@@ -163,13 +163,14 @@ func (r *run) book(a *attempt) {
 				return
 			}
 			g.Outcome = a.outcome()
+			g.Report = g.Outcome == ledger.NoResult
 			if expected > 0 {
 				g.Took = time.Duration(float64(a.wall) * float64(j.Expect) / float64(expected))
 			}
 		})
 	}
-	for _, key := range rd.others {
-		r.deal.book.Seen(key, a.number)
+	if !a.void {
+		r.deal.book.Command(fmt.Sprintf("%d/%d", a.number, a.batch), rd.others)
 	}
 }
 

@@ -34,19 +34,28 @@ func (r *run) shardOf(attempts []*attempt) Shard {
 	return s
 }
 
-// decisive is the attempt that says how the shard ended: of each batch its last go counts, and of these the worst.
-func decisive(attempts []*attempt) *attempt {
-	last := map[int]*attempt{}
+// lastGoes are the last attempts of each batch that count.
+func lastGoes(attempts []*attempt) []*attempt {
+	var last []*attempt
 	for _, a := range attempts {
-		if !a.void && !a.redo {
-			last[a.batch] = a
+		if a.void || a.redo {
+			continue
+		}
+		if i := slices.IndexFunc(last, func(l *attempt) bool { return l.batch == a.batch }); i >= 0 {
+			last[i] = a
+		} else {
+			last = append(last, a)
 		}
 	}
+	return last
+}
+
+// decisive is the attempt that says how the shard ended: of each batch its last go counts, and of these the worst.
+func decisive(attempts []*attempt) *attempt {
+	last := lastGoes(attempts)
 	for _, state := range bySeverity {
-		for _, a := range attempts {
-			if last[a.batch] == a && a.state == state {
-				return a
-			}
+		if i := slices.IndexFunc(last, func(a *attempt) bool { return a.state == state }); i >= 0 {
+			return last[i]
 		}
 	}
 	return attempts[len(attempts)-1]

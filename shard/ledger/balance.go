@@ -19,8 +19,8 @@ type Balance struct {
 }
 
 // Balance says whether each unit ran once. Stopped tells that the run was ended early on purpose: then units that never
-// ran are no fault of the books. The verdicts must have been given by Close; shards is how many of them ran.
-func (b *Book) Balance(shards int, stopped bool) Balance {
+// ran are no fault of the books. The verdicts must have been given by Close.
+func (b *Book) Balance(stopped bool) Balance {
 	out := Balance{Closed: true}
 	if missing := b.Keys(IsMissing); len(missing) > 0 {
 		out.Closed = false
@@ -30,30 +30,28 @@ func (b *Book) Balance(shards int, stopped bool) Balance {
 		out.Closed = out.Closed && stopped
 		out.Parts = append(out.Parts, fmt.Sprintf("%s never ran (%s)", text.Plural(len(open), "unit"), some(open)))
 	}
-	b.doubled(shards, &out)
+	b.doubled(&out)
 	return out
 }
 
-// doubled finds units that ran where they were not given, too. One that every shard ran is a set-up that each needs.
-func (b *Book) doubled(shards int, out *Balance) {
+// enoughCommands with the same unit make it a set-up that each needs. Of two it may just as well be the wrong one.
+const enoughCommands = 3
+
+// doubled finds units that ran where they were not given, too.
+func (b *Book) doubled(out *Balance) {
 	var twice, everywhere []string
 	for _, e := range b.entries {
-		also := b.foreign[e.Unit.Key]
-		for _, g := range e.Goes {
-			if also != nil {
-				also[g.Shard] = true
-			}
-		}
+		also := len(b.others[e.Unit.Key])
 		switch {
-		case len(also) == 0:
-		case len(also) >= shards && shards > 1:
+		case also == 0:
+		case also+1 >= len(b.commands) && len(b.commands) >= enoughCommands:
 			everywhere = append(everywhere, e.Unit.Key)
 		default:
 			twice = append(twice, e.Unit.Key)
 		}
 	}
 	if len(everywhere) > 0 && len(everywhere) < len(b.entries) {
-		out.Notes = append(out.Notes, fmt.Sprintf("every shard ran %s (%s): a set-up that each needs?", text.Plural(len(everywhere), "unit"), some(everywhere)))
+		out.Notes = append(out.Notes, fmt.Sprintf("every command ran %s (%s): a set-up that each needs?", text.Plural(len(everywhere), "unit"), some(everywhere)))
 	} else {
 		twice = append(twice, everywhere...)
 	}

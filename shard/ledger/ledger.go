@@ -72,13 +72,15 @@ type Book struct {
 	mu      sync.Mutex
 	entries []*Entry // as listed
 	of      map[string]*Entry
-	orders  map[string]int          // goes so far, by child
-	foreign map[string]map[int]bool // shards whose reports tell of a unit that they were not given, by key
+	orders  map[string]int // goes so far, by child
+
+	commands map[string]bool            // all of them, by a name of their own
+	others   map[string]map[string]bool // those whose reports tell of a unit that they were not given, by its key
 }
 
 // New opens the books for a list. Expect gives the expected time of each unit by key; nil for none.
 func New(list []units.Unit, expect map[string]time.Duration) *Book {
-	b := &Book{of: map[string]*Entry{}, orders: map[string]int{}, foreign: map[string]map[int]bool{}}
+	b := &Book{of: map[string]*Entry{}, orders: map[string]int{}, commands: map[string]bool{}, others: map[string]map[string]bool{}}
 	for _, u := range list {
 		e := &Entry{Unit: u, Expect: expect[u.Key]}
 		b.entries, b.of[u.Key] = append(b.entries, e), e
@@ -111,14 +113,18 @@ func (b *Book) End(key string, end func(*Go)) {
 	}
 }
 
-// Seen notes that the report of a shard has cases of a unit that this command was not given.
-func (b *Book) Seen(key string, shard int) {
+// Command notes that a command has ended, and the keys of units that its report tells of although they were not given to
+// it. A retry has the name of the command that it repeats.
+func (b *Book) Command(name string, others []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.foreign[key] == nil {
-		b.foreign[key] = map[int]bool{}
+	b.commands[name] = true
+	for _, key := range others {
+		if b.others[key] == nil {
+			b.others[key] = map[string]bool{}
+		}
+		b.others[key][name] = true
 	}
-	b.foreign[key][shard] = true
 }
 
 // Close gives each unit its verdict.
