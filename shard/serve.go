@@ -91,6 +91,7 @@ func (s *server) fork(ctx context.Context, a *attempt) bool {
 
 // after decides how it goes on, and writes the books.
 func (s *server) after(ctx context.Context, a *attempt) bool {
+	s.ownSignal(a)
 	open := a.reading.open(a.jobs)
 	broken := a.hung || a.state == Lost && runner.CauseOf(a.err) == runner.Gone || a.state == Failed && a.exit.Signal != 0 && !a.reading.whole
 	switch {
@@ -114,6 +115,15 @@ func (s *server) after(ctx context.Context, a *attempt) bool {
 	}
 	s.refresh(ctx, a, broken)
 	return true
+}
+
+// ownSignal takes a signal that nobody outside can have sent for what it is, the doing of a unit: nothing reaches the
+// processes of a child of its own but by way of boxer.
+func (s *server) ownSignal(a *attempt) {
+	if _, shares := s.session.(runner.Sharer); shares || a.strange == 0 {
+		return
+	}
+	a.state, a.strange, a.reason = Failed, 0, ""
 }
 
 // refresh removes a child that is no longer as it was forked: one that a unit broke, or in which one left processes.
@@ -155,17 +165,21 @@ func (r *run) book(a *attempt) {
 	for _, j := range a.jobs {
 		r.deal.book.End(j.Unit.Key, func(g *ledger.Go) {
 			g.Started = a.started
-			if u := rd.units[j.Unit.Key]; u != nil && rd.whole && !a.void {
-				g.Cases, g.Bad, g.Took, g.Report, g.Outcome = u.cases, u.bad, u.took, true, ledger.Passed
-				if u.bad > 0 {
-					g.Outcome = ledger.Failed
-				}
+			if expected > 0 { // its part of the command's time, unless the report knows better
+				g.Took = time.Duration(float64(a.wall) * float64(j.Expect) / float64(expected))
+			}
+			u := rd.units[j.Unit.Key]
+			if u == nil || !rd.whole || a.void {
+				g.Outcome = a.outcome()
+				g.Report = g.Outcome == ledger.NoResult
 				return
 			}
-			g.Outcome = a.outcome()
-			g.Report = g.Outcome == ledger.NoResult
-			if expected > 0 {
-				g.Took = time.Duration(float64(a.wall) * float64(j.Expect) / float64(expected))
+			g.Cases, g.Bad, g.Report, g.Outcome = u.cases, u.bad, true, ledger.Passed
+			if u.bad > 0 {
+				g.Outcome = ledger.Failed
+			}
+			if u.took > 0 {
+				g.Took = u.took
 			}
 		})
 	}
