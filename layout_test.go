@@ -43,7 +43,7 @@ var layout = map[string]rule{
 	},
 	"shard/screen": {ours: []string{"report/ci", "report/text"}},
 	"shard/units":  {theirs: []string{"github.com/bmatcuk/doublestar/v4", "github.com/maruel/natural"}},
-	"shard/timing": {ours: []string{"shard/units"}},
+	"shard/timing": {ours: []string{"shard/units", "report/text"}},
 	"shard/plan":   {ours: []string{"shard/units"}},
 	"shard/ledger": {ours: []string{"shard/units", "report/text"}},
 	"runner":       {},

@@ -1,6 +1,7 @@
 package timing
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -20,7 +20,8 @@ const maxFile = 64 << 20
 var errBroken = errors.New("broken")
 
 // Load reads the file. One that is not there is an empty book. The book can always be used: where there is an error,
-// it is empty, the run goes on without timings, and Save sets the broken file aside.
+// it is empty and the run goes on without timings. Save then sets a broken file aside, and leaves alone one that
+// cannot be read or that a newer boxer wrote.
 func Load(path string) (*Book, error) {
 	b, err := read(path)
 	if errors.Is(err, errBroken) {
@@ -53,10 +54,13 @@ func read(path string) (*Book, error) {
 	}
 	var doc document
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, broken(err.Error())
+		return nil, broken(explain(text, err))
 	}
-	if doc.Schema != schema {
-		return nil, broken(fmt.Sprintf("its schema is %d, this boxer knows %d", doc.Schema, schema))
+	if doc.Schema > schema {
+		return nil, fmt.Errorf("timings file %s has schema %d and this boxer knows %d: a newer boxer wrote it", path, doc.Schema, schema)
+	}
+	if doc.Schema < schema {
+		return nil, broken(`it has no "schema":1`)
 	}
 	for key, r := range doc.Units {
 		r.Runs = slices.DeleteFunc(r.Runs, func(s float64) bool { return !sane(s) })
@@ -68,6 +72,18 @@ func read(path string) (*Book, error) {
 		doc.Units[key] = r
 	}
 	return &Book{units: doc.Units}, nil
+}
+
+// explain says what is wrong with the text and where.
+func explain(text []byte, err error) string {
+	at, why := int64(len(text)), err.Error()
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at = syntax.Offset
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		at, why = kind.Offset, fmt.Sprintf("%q cannot be a %s", kind.Field, kind.Value)
+	}
+	return fmt.Sprintf("line %d: %s", 1+bytes.Count(text[:min(at, int64(len(text)))], []byte("\n")), why)
 }
 
 // Save adds a run's measurements to the file as it is now, which another run may have written since Load; at is when
@@ -86,7 +102,7 @@ func save(path string, measured map[string]time.Duration, at time.Time) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	unlock, err := lock(path + ".lock")
+	unlock, err := lock(path+".lock", patience)
 	if err != nil {
 		return err
 	}
@@ -113,27 +129,9 @@ func replace(path string, text []byte) error {
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
 	if err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
-}
-
-// lock waits for the lock of a file, which the kernel gives back when its holder dies.
-func lock(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != syscall.EINTR {
-			break
-		}
-	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return func() { f.Close() }, nil
 }

@@ -7,6 +7,8 @@ package timing
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -25,8 +27,8 @@ type Book struct {
 
 // record is what the file says of one unit.
 type record struct {
-	Runs []float64 `json:"runs"` // seconds, the latest last
-	Last time.Time `json:"last"` // end of the latest run
+	Runs []float64 `json:"runs"`          // seconds, the latest last
+	Last time.Time `json:"last,omitzero"` // when the latest run ended
 }
 
 // document is the file.
@@ -48,16 +50,32 @@ func (b *Book) add(measured map[string]time.Duration, at time.Time) {
 		}
 		r := b.units[key]
 		runs := append(slices.Clone(r.Runs), math.Round(took.Seconds()*1000)/1000)
-		if at.Before(r.Last) {
-			at = r.Last
+		last := r.Last
+		if at.After(last) {
+			last = at
 		}
-		b.units[key] = record{Runs: runs[max(0, len(runs)-kept):], Last: at}
+		b.units[key] = record{Runs: runs[max(0, len(runs)-kept):], Last: last}
 	}
 }
 
+// encode writes a unit on each line, in the order of their keys, so that two files can be compared.
 func (b *Book) encode() ([]byte, error) {
-	text, err := json.MarshalIndent(document{Schema: schema, Units: b.units}, "", " ")
-	return append(text, '\n'), err
+	text := fmt.Appendf(nil, `{"schema":%d,"units":{`, schema)
+	for i, key := range slices.Sorted(maps.Keys(b.units)) {
+		name, err := json.Marshal(key)
+		if err != nil {
+			return nil, err
+		}
+		runs, err := json.Marshal(b.units[key])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = fmt.Appendf(text, "\n%s:%s", name, runs)
+	}
+	return append(text, "\n}}\n"...), nil
 }
 
 func sane(seconds float64) bool { return seconds >= 0 && seconds <= longest.Seconds() }
