@@ -29,7 +29,7 @@ var layout = map[string]rule{
 	"cmd": {
 		ours: []string{
 			"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
-			"report", "report/ci", "report/text",
+			"report", "report/ci", "report/text", "shard/ledger", "shard/units",
 		},
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/bmatcuk/doublestar/v4"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
@@ -45,6 +45,7 @@ var layout = map[string]rule{
 	"shard/units":  {theirs: []string{"github.com/bmatcuk/doublestar/v4", "github.com/maruel/natural"}},
 	"shard/timing": {ours: []string{"shard/units", "report/text"}},
 	"shard/plan":   {ours: []string{"shard/units"}},
+	"shard/ledger": {ours: []string{"shard/units", "report/text"}},
 	"runner":       {},
 	"runner/pack":  {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
 	"runner/files": {

@@ -38,7 +38,16 @@ func Check(units []Unit) error {
 // environment have. Each piece has at least one unit, so a piece can be too large only by fixed or by what Check
 // refuses.
 func Fit(units []Unit, fixed int) [][]Unit {
-	room := most() - reserve - fixed
+	return cut(units, most()-reserve-fixed)
+}
+
+// FitWord does it for names that all stand in one word, as in the line of a shell; fixed is how many bytes the word has
+// besides them. What a name needs for quotes and blanks is counted as what a word of its own would need.
+func FitWord(units []Unit, fixed int) [][]Unit {
+	return cut(units, wordLimit-reserve-fixed)
+}
+
+func cut(units []Unit, room int) [][]Unit {
 	var pieces [][]Unit
 	start, used := 0, 0
 	for i, u := range units {
