@@ -70,7 +70,7 @@ func (l *loader) judge() {
 func (l *loader) named(path string) {
 	for p := path; ; p = filepath.Dir(p) {
 		real, err := filepath.EvalSymlinks(p)
-		if err != nil || within(l.request.Scope.Worktree, p) || within(l.request.Scope.Worktree, real) {
+		if err != nil || within(l.request.Scope.Worktree, real) {
 			return
 		}
 		if p == filepath.Dir(p) {
