@@ -95,7 +95,7 @@ func newRoot(d deps) *cobra.Command {
 	d.setting(root.PersistentFlags(), "trust", "`auto`: boxer.yaml of a stranger's change in CI is not trusted; all, none, or keys that count all the same")
 	root.AddCommand(
 		newShard(d, runShard), newUp(d, runUp), newDown(d, runDown), newRun(d, runRun), newFork(d, runFork), newPack(d),
-		newList(d, runList), newGC(d, runGC), newMerge(d, runMerge), newDoctor(d, runDoctor), newVersion(d, runVersion),
+		newList(d, runList), newGC(d, runGC), newMerge(d, runMerge), newDoctor(d, runDoctor), newInit(d, runInit), newVersion(d, runVersion),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
