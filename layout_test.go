@@ -28,14 +28,16 @@ var layout = map[string]rule{
 	".": {ours: []string{"runner"}},
 	"cmd": {
 		ours: []string{
-			"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
+			"cmd/config", "cmd/initial", "cmd/trust", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
 			"report", "report/ci", "report/text", "shard/ledger", "shard/units",
 		},
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/bmatcuk/doublestar/v4"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},
-	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host", "smolvm"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
-	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
+	"cmd/boxer":   {ours: []string{"cmd", "runner/gvisor", "runner/host", "smolvm"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
+	"cmd/trust":   {},
+	"cmd/initial": {ours: []string{"cmd/config", "runner"}},
+	"cmd/config":  {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
 	"shard": {
 		ours:   []string{"shard/...", "runner", "report", "report/ci", "report/page", "report/text"},
 		theirs: []string{"golang.org/x/sync/errgroup"},

@@ -173,6 +173,8 @@ func runShard(ctx context.Context, o shardOptions) error {
 	o.show()
 	o.maskSecrets()
 	o.sayNode()
+	o.sayDoubts(o.scoped)
+	o.warnCI()
 	began := o.now()
 	session, err := o.start(ctx, o.scoped, o.scoped.Shard.Worktree)
 	if err != nil {
