@@ -319,7 +319,8 @@ func TestFailFastStopsTheQueue(t *testing.T) {
 	files["test/01.sh"], files["test/02.sh"] = "exit 1", "sleep 60"
 	o := m.listing(2, files)
 	o.FailFast = true
-	m.write("timings.json", `{"schema":1,"units":{"test/01.sh":{"runs":[9]},"test/02.sh":{"runs":[9]}}}`) // so that both come first
+	m.write("timings.json", `{"schema":1,"units":{"test/01.sh":{"runs":[9]},"test/02.sh":{"runs":[9]},"test/03.sh":{"runs":[1]},
+		"test/04.sh":{"runs":[1]},"test/05.sh":{"runs":[1]},"test/06.sh":{"runs":[1]}}}`) // so that the first two come first, each alone
 	o.Timings = filepath.Join(m.base, "timings.json")
 	res, err := Run(t.Context(), forking{m}, o)
 	if err != nil || res.ExitCode != 1 || res.Ledger.Units.NotRun == 0 || res.Ledger.Units.Failed != 1 {
