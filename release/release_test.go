@@ -188,7 +188,10 @@ func shards(t *testing.T, boxer string) {
 	}
 	t.Cleanup(func() { os.RemoveAll(base) })
 	c := exec.Command(boxer, "shard", "--backend", "gvisor", "--count", "2", "--", "sh", "-c", "echo fine-in-{i}")
-	c.Dir = base
+	c.Dir = filepath.Join(base, "project")
+	if err := os.Mkdir(c.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	c.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TMPDIR=" + base, "XDG_STATE_HOME=" + base + "/state", "XDG_RUNTIME_DIR=" + base,
 	}
