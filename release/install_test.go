@@ -111,6 +111,13 @@ func (m machine) install(t *testing.T, h *hub, args ...string) (output string, o
 	return string(out), err == nil
 }
 
+func TestShellcheck(t *testing.T) {
+	t.Parallel()
+	if out, err := exec.Command("shellcheck", "../install.sh").CombinedOutput(); err != nil {
+		t.Errorf("%v (apt-get install shellcheck)\n%s", err, out)
+	}
+}
+
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ const (
 
 // pin writes the checksums into the repository. The archives are of the commit before the one that this makes.
 func (r *release) pin(sums string) error {
-	text := "# SHA-256 of the archives of v" + r.Version + ", which are built from commit " + r.Commit + " by `go run ./release -pin`.\n" + sums
+	text := fmt.Sprintf("# SHA-256 of the archives of v%s, built from %s by %s.\n%s", r.Version, r.Commit, runtime.Version(), sums)
 	if err := os.WriteFile(filepath.Join(r.Root, pins), []byte(text), 0o644); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestPin(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(filepath.Join(root, pins))
-	if err != nil || !strings.HasPrefix(string(got), "# ") || !strings.HasSuffix(string(got), "\n"+sums) {
+	if err != nil || !strings.HasPrefix(string(got), "# SHA-256 of the archives of v1.2.3, built from "+hash+" by "+runtime.Version()+".\n") || !strings.HasSuffix(string(got), "\n"+sums) {
 		t.Errorf("%q (%v)", got, err)
 	}
 	file := filepath.Join(root, template)
