@@ -25,7 +25,7 @@ type rule struct {
 }
 
 var layout = map[string]rule{
-	".": {ours: []string{"runner"}},
+	".": {ours: []string{"runner"}, tests: []string{"github.com/creack/pty"}},
 	"cmd": {
 		ours: []string{
 			"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
