@@ -16,6 +16,9 @@ import (
 // sleepers is a command of each shard that writes a report and then sleeps.
 const sleepers = `sh -c 'mkdir -p r; echo "<testsuite name=\"s{i}\"><testcase classname=\"s{i}\" name=\"before\"/></testsuite>" >r/{i}.xml; echo asleep; exec sleep 1000'`
 
+// before is in the report of each of them.
+const before = `name="before"`
+
 // TestCancelledByCI: whichever system cancels a job, boxer ends within the patience of the first signal, with the code of
 // that signal, with its report and outputs written, and nothing of it left.
 func TestCancelledByCI(t *testing.T) {
@@ -26,7 +29,7 @@ func TestCancelledByCI(t *testing.T) {
 				t.Parallel()
 				p := newRunner(t, s)
 				j := s.start(t, p, p.sleepLine(backend))
-				p.eventually("both shards sleep", j.out, func() bool { return strings.Count(j.out.String(), "asleep") >= 2 })
+				p.asleep(j)
 				o := s.cancel(t, j)
 				if len(o.sent) > 1 {
 					t.Errorf("it had to send %v\n%s", o.sent, j.out)
@@ -35,7 +38,7 @@ func TestCancelledByCI(t *testing.T) {
 				if s.name == "github" && o.code != code {
 					t.Errorf("exit code %d, want %d\n%s", o.code, code, j.out)
 				}
-				p.wrote(code, j.out)
+				p.wrote(code, before, j.out)
 				p.gone(j.out)
 			})
 		}
@@ -51,11 +54,12 @@ func newRunner(t *testing.T, s system) *person {
 	}
 	p := newPerson(t, uid, "")
 	p.env = append(p.env, s.env...)
-	p.env = append(p.env, "GITHUB_OUTPUT="+p.outputs(), "GITHUB_STEP_SUMMARY="+filepath.Join(p.base, "summary.md"))
+	p.env = append(p.env, "GITHUB_OUTPUT="+p.outputs(), "GITHUB_STEP_SUMMARY="+p.summary())
 	return p
 }
 
 func (p *person) outputs() string { return filepath.Join(p.base, "outputs") }
+func (p *person) summary() string { return filepath.Join(p.base, "summary.md") }
 
 // sleepLine is a call of boxer whose two shards sleep.
 func (p *person) sleepLine(backend string) string {
@@ -66,8 +70,14 @@ func (p *person) sleepLine(backend string) string {
 	return line + " -- " + sleepers
 }
 
-// wrote looks for what a cancelled run leaves for people and for the CI system.
-func (p *person) wrote(code int, out *output) {
+// asleep waits until both shards sleep.
+func (p *person) asleep(j *job) {
+	p.t.Helper()
+	p.eventually("both shards sleep", j.out, func() bool { return strings.Count(j.out.String(), "asleep") >= 2 })
+}
+
+// wrote looks for what a run leaves for people and for the CI system, however it ended: the report has to hold some text.
+func (p *person) wrote(code int, report string, out *output) {
 	p.t.Helper()
 	var r result
 	b, err := os.ReadFile(filepath.Join(p.project, "boxer-report/result.json"))
@@ -78,8 +88,8 @@ func (p *person) wrote(code int, out *output) {
 		p.t.Errorf("result.json has exit code %d, want %d (%v)\n%s", r.ExitCode, code, err, out)
 	}
 	b, err = os.ReadFile(filepath.Join(p.project, "boxer-report/junit.xml"))
-	if err != nil || !strings.Contains(string(b), `name="before"`) {
-		p.t.Errorf("the report lacks what the shards wrote before they were ended: %s (%v)\n%s", b, err, out)
+	if err != nil || !strings.Contains(string(b), report) {
+		p.t.Errorf("the report lacks %s: %s (%v)\n%s", report, b, err, out)
 	}
 	if !slices.Contains(p.env, "GITHUB_ACTIONS=true") {
 		return
@@ -88,7 +98,7 @@ func (p *person) wrote(code int, out *output) {
 	if err != nil || !strings.Contains(string(outputs), "exit-code<<") {
 		p.t.Errorf("outputs: %q (%v)", outputs, err)
 	}
-	if _, err := os.Stat(filepath.Join(p.base, "summary.md")); err != nil {
+	if _, err := os.Stat(p.summary()); err != nil {
 		p.t.Error(err)
 	}
 }
@@ -107,7 +117,7 @@ func TestKilledThenCollected(t *testing.T) {
 			t.Parallel()
 			p := newRunner(t, github)
 			j := github.start(t, p, p.sleepLine(backend))
-			p.eventually("both shards sleep", j.out, func() bool { return strings.Count(j.out.String(), "asleep") >= 2 })
+			p.asleep(j)
 			if err := j.process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +145,7 @@ func TestClosedOutput(t *testing.T) {
 				t.Errorf("exit code %d, output %q\n%s", code, out, errs)
 			}
 			said := &output{}
-			p.wrote(0, said)
+			p.wrote(0, before, said)
 			p.gone(said)
 		})
 		t.Run("tee/"+backend, func(t *testing.T) {
@@ -143,12 +153,12 @@ func TestClosedOutput(t *testing.T) {
 			p := newRunner(t, gitlabShell)
 			// The name of tee's file tells nothing about boxer, and tee dies of the group's signal.
 			j := gitlabShell.start(t, p, p.sleepLine(backend)+" 2>&1 | tee job.log")
-			p.eventually("both shards sleep", j.out, func() bool { return strings.Count(j.out.String(), "asleep") >= 2 })
+			p.asleep(j)
 			if o := gitlabShell.cancel(t, j); len(o.sent) > 1 {
 				t.Errorf("it had to send %v\n%s", o.sent, j.out)
 			}
 			p.gone(j.out)
-			p.wrote(128+int(syscall.SIGTERM), j.out)
+			p.wrote(128+int(syscall.SIGTERM), before, j.out)
 		})
 	}
 }
@@ -178,4 +188,22 @@ func TestSimulators(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCancelledOnSmolvm: the same on the stand-in for smolvm. Whether what the shards wrote can still be brought out of a
+// machine within the time is for the machine to say.
+func TestCancelledOnSmolvm(t *testing.T) {
+	v := newVMProject(t)
+	v.write("boxer.yaml", "")
+	p := &person{t: t, uid: os.Getuid(), base: v.base, project: v.dir}
+	p.env = append(slices.Clone(v.env), github.env...)
+	p.env = append(p.env, "GITHUB_OUTPUT="+p.outputs(), "GITHUB_STEP_SUMMARY="+p.summary())
+	j := github.start(t, p, p.sleepLine("smolvm"))
+	p.asleep(j)
+	o := github.cancel(t, j)
+	if len(o.sent) > 1 || o.code != 130 {
+		t.Errorf("it had to send %v, exit code %d\n%s", o.sent, o.code, j.out)
+	}
+	p.wrote(130, "<testcase", j.out)
+	p.eventually("no machine is left", j.out, func() bool { return len(v.machines()) == 0 && len(v.left()) == 0 && len(p.left()) == 0 })
 }
