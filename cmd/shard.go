@@ -168,7 +168,7 @@ func (o shardOptions) watch(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		o.Signals.watchWalk(ctx, "/proc")
+		o.Signals.watchWalk(ctx, o.scoped.scope.Key)
 	}()
 	return func() { cancel(); <-done }
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,7 +19,7 @@ const often = time.Second
 // a job in a container by SIGTERM to one process after the other, the youngest first, and waits some seconds for each
 // to go. Those do not: gVisor holds them, the signal stays pending, and the time is over before boxer has its turn.
 // Nothing else sends them a signal that stays.
-func (s *Signals) watchWalk(ctx context.Context, proc string) {
+func (s *Signals) watchWalk(ctx context.Context, key string) {
 	tick := time.NewTicker(often)
 	defer tick.Stop()
 	for {
@@ -26,7 +27,7 @@ func (s *Signals) watchWalk(ctx context.Context, proc string) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if walkReaches(proc, os.Getpid()) {
+			if walkReaches("/proc", key) {
 				s.foretell(syscall.SIGTERM)
 				return
 			}
@@ -34,35 +35,38 @@ func (s *Signals) watchWalk(ctx context.Context, proc string) {
 	}
 }
 
-// walkReaches looks at the processes below root that are inside a sandbox.
-func walkReaches(proc string, root int) bool {
+// walkReaches looks at the processes inside the sandboxes of a scope's keeper.
+func walkReaches(proc, key string) bool {
 	children := map[int][]int{}
 	stats, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "stat"))
 	if err != nil {
 		return false
 	}
+	var keepers []int
 	for _, name := range stats {
-		if pid, parent, ok := family(name); ok {
-			children[parent] = append(children[parent], pid)
+		pid, parent, ok := family(name)
+		if !ok {
+			continue
+		}
+		children[parent] = append(children[parent], pid)
+		if line := commandLine(proc, pid); strings.HasPrefix(line, "boxer-keeper") && strings.Contains(line, "/"+key+".") {
+			keepers = append(keepers, pid)
 		}
 	}
-	return reaches(proc, root, children, false)
+	return slices.ContainsFunc(keepers, func(pid int) bool { return reaches(proc, pid, children, false) })
 }
 
 func reaches(proc string, pid int, children map[int][]int, inside bool) bool {
 	if inside && terminating(filepath.Join(proc, strconv.Itoa(pid), "status")) {
 		return true
 	}
-	if !inside {
-		line, _ := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "cmdline"))
-		inside = bytes.HasPrefix(line, []byte("runsc-sandbox"))
-	}
-	for _, child := range children[pid] {
-		if reaches(proc, child, children, inside) {
-			return true
-		}
-	}
-	return false
+	inside = inside || strings.HasPrefix(commandLine(proc, pid), "runsc-sandbox")
+	return slices.ContainsFunc(children[pid], func(child int) bool { return reaches(proc, child, children, inside) })
+}
+
+func commandLine(proc string, pid int) string {
+	b, _ := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "cmdline")) // "" where it has ended
+	return string(b)
 }
 
 // family reads who a process and its parent are. The name between them may hold anything.

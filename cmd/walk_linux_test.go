@@ -17,8 +17,9 @@ func TestWalkReaches(t *testing.T) {
 	}
 	tree := func(more ...process) []process {
 		return append([]process{
-			{1, 0, "bash", "0", "0"}, {3, 1, "boxer\x00shard", "0", "0"}, {4, 1, "runsc-sandbox\x00somebody else's", "0", "0"},
-			{11, 3, "boxer-keeper", "0", "0"}, {25, 11, "runsc-sandbox\x00boot", "0", "0"}, {53, 25, "[exe]", other, other},
+			{1, 0, "bash", "0", "0"}, {3, 1, "boxer\x00shard", "0", "0"},
+			{4, 1, "boxer-keeper\x00gvisor\x00keep\x00/tmp/sb-2.y", "0", "0"}, {5, 4, "runsc-sandbox\x00boot", "0", "0"},
+			{11, 3, "boxer-keeper\x00gvisor\x00keep\x00/tmp/sb-1.x", "0", "0"}, {25, 11, "runsc-sandbox\x00boot", "0", "0"}, {53, 25, "[exe]", other, other},
 		}, more...)
 	}
 	for _, c := range []struct {
@@ -31,7 +32,9 @@ func TestWalkReaches(t *testing.T) {
 		{"for a whole process inside", tree(process{54, 25, "[exe]", "0", term}), true},
 		{"for the sandbox itself, which takes signals", tree(process{26, 11, "runsc-sandbox\x00boot", "0", term}), false},
 		{"for a child of the host backend", tree(process{26, 11, "sleep", "0", term}), false},
-		{"in a sandbox of somebody else", tree(process{54, 4, "[exe]", "0", term}), false},
+		{"in a sandbox of another scope", tree(process{54, 5, "[exe]", "0", term}), false},
+		{"in one that was up before", tree(process{60, 1, "boxer-keeper\x00gvisor\x00keep\x00/tmp/sb-1.z", "0", "0"},
+			process{61, 60, "runsc-sandbox\x00boot", "0", "0"}, process{62, 61, "[exe]", "0", term}), true},
 	} {
 		proc := t.TempDir()
 		for _, p := range c.tree {
@@ -49,7 +52,7 @@ func TestWalkReaches(t *testing.T) {
 				}
 			}
 		}
-		if got := walkReaches(proc, 3); got != c.want {
+		if got := walkReaches(proc, "sb-1"); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
