@@ -55,7 +55,13 @@ func running(t *testing.T, c *exec.Cmd, out *output, copied <-chan struct{}) *jo
 		j.state = c.ProcessState
 		close(j.ended)
 	}()
-	t.Cleanup(func() { c.Process.Kill(); <-j.ended })
+	t.Cleanup(func() {
+		c.Process.Kill()
+		select {
+		case <-j.ended:
+		case <-time.After(10 * time.Second): // what outlives it holds the output: the test has said so
+		}
+	})
 	return j
 }
 
