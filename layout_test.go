@@ -25,7 +25,7 @@ type rule struct {
 }
 
 var layout = map[string]rule{
-	".": {ours: []string{"runner"}},
+	".": {ours: []string{"runner"}, tests: []string{"github.com/creack/pty"}},
 	"cmd": {
 		ours: []string{
 			"cmd/config", "cmd/initial", "cmd/trust", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
@@ -71,10 +71,11 @@ var layout = map[string]rule{
 	"report/text": {},
 	"report/ci":   {ours: []string{"report/text"}},
 	"report":      {theirs: []string{"github.com/joshdk/go-junit"}},
+	"release":     {},
 }
 
 // folders are all that may lie at the top.
-var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "examples", ".ci", ".git", ".github"}
+var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "release", "examples", ".ci", ".git", ".github"}
 
 // vague are names of folders and files that say nothing.
 var vague = []string{"utils", "common", "helpers", "shared", "base", "misc"}
