@@ -175,7 +175,7 @@ func (b *builder) suiteFor(f frame) *suite {
 		return f.suite
 	}
 	if b.loose == nil {
-		b.loose = newSuite(nil, token{attrs: []attr{{"name", b.rootName}}})
+		b.loose = newSuite(nil, token{attrs: []rawAttr{{"name", []byte(b.rootName)}}})
 		b.document.open(b.loose)
 	}
 	return b.loose
@@ -188,7 +188,7 @@ func (b *builder) startCase(f frame, t token) frame {
 
 // startSuiteResult makes a failure of a whole suite a case: consumers count cases.
 func (b *builder) startSuiteResult(f frame, t token) frame {
-	c := b.startCase(f, token{attrs: []attr{{"name", "(suite)"}}})
+	c := b.startCase(f, token{attrs: []rawAttr{{"name", []byte("(suite)")}}})
 	r := startResult(c, t)
 	r.end = c.end
 	return r

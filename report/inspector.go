@@ -16,11 +16,8 @@ func (i *inspector) run() error {
 	for {
 		t, err := i.next()
 		i.source.stray = i.scanner.stray
-		var known *ReadError
-		if errors.As(err, &known) && known.Kind == Truncated && len(i.inside) > 0 {
-			known.Reason += ", in test case " + i.inside[len(i.inside)-1]
-		}
-		if err != nil || t.kind == endOfFile {
+		if err != nil {
+			i.nameOpenCase(err)
 			return err
 		}
 		switch t.kind {
@@ -32,7 +29,16 @@ func (i *inspector) run() error {
 			if t.name == "testcase" {
 				i.inside = i.inside[:len(i.inside)-1]
 			}
+		case endOfFile:
+			return nil
 		}
+	}
+}
+
+func (i *inspector) nameOpenCase(err error) {
+	var known *ReadError
+	if errors.As(err, &known) && known.Kind == Truncated && len(i.inside) > 0 {
+		known.Reason += ", in test case " + i.inside[len(i.inside)-1]
 	}
 }
 

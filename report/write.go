@@ -79,6 +79,8 @@ func writeRun(w xmlWriter, r run, of Status) {
 	writeEnd(w, name)
 }
 
+type attr struct{ name, value string }
+
 // writeTag leaves out what is empty, but for what consumers insist on.
 func writeTag(w xmlWriter, name string, attrs ...attr) {
 	w.WriteByte('<')
