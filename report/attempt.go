@@ -97,15 +97,36 @@ func (a *attempt) suites(emit func(*suite)) {
 			emit(s)
 		}
 	}
+	a.read(prepared)
+	if a.unchecked() && a.ended() == "" {
+		prepared(a.exitSuite())
+	}
+}
+
+// read gives the suites as they are written. The files are read ahead of that, but not far.
+func (a *attempt) read(emit func(*suite)) {
+	ahead, changed, lost := newLine(), map[*source]error{}, map[*source]error{}
+	go func() {
+		defer close(ahead.pieces)
+		for _, s := range a.sources {
+			if err := s.read(&builder{document: document{source: s, line: ahead}}); err != nil {
+				changed[s] = err
+			}
+		}
+	}()
+	ahead.each(func(p *piece) {
+		if lost[p.source] == nil {
+			lost[p.source] = p.collect(a.vouched())
+		}
+		if p.last && lost[p.source] == nil {
+			p.emit(emit)
+		}
+	})
 	for _, s := range a.sources {
-		b := builder{emit: prepared, document: document{vouched: a.vouched()}}
-		if err := s.read(&b); err != nil && s.err == nil { // the file is not what it was a moment ago
+		if err := s.readError(cmp.Or(changed[s], lost[s])); err != nil && s.err == nil { // it is not what it was a moment ago
 			s.err = err
 			a.addError(err)
 		}
-	}
-	if a.unchecked() && a.ended() == "" {
-		prepared(a.exitSuite())
 	}
 }
 

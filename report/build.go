@@ -24,9 +24,8 @@ type frame struct {
 	end   func() // what is left to do at its end
 }
 
-// builder turns the tokens of one file into suites, and emits each once its top-level suite has ended.
+// builder turns the tokens of one file into suites and writes them for go-junit.
 type builder struct {
-	emit     func(*suite)
 	document document
 	rootName string
 	loose    *suite // for cases outside of any suite
@@ -51,10 +50,7 @@ func (b *builder) build(sc *scanner) error {
 			}
 		case endOfFile:
 			b.closeLoose()
-			return b.document.err
-		}
-		if b.document.err != nil {
-			return b.document.err
+			return nil
 		}
 	}
 }
@@ -146,26 +142,14 @@ func (b *builder) startSuite(f frame, t token) frame {
 	}
 	s := newSuite(f.suite, t)
 	b.document.open(s)
-	return frame{place: inSuite, suite: s, own: true, end: func() { b.closeSuite(s) }}
-}
-
-func (b *builder) closeSuite(s *suite) {
-	b.document.close(s)
-	if len(b.document.openSuites) > 0 {
-		return
-	}
-	for _, done := range b.document.take() {
-		if len(done.cases) > 0 {
-			b.emit(done)
-		}
-	}
+	return frame{place: inSuite, suite: s, own: true, end: func() { b.document.close(s) }}
 }
 
 func (b *builder) closeLoose() {
 	if b.loose != nil {
 		s := b.loose
 		b.loose = nil
-		b.closeSuite(s)
+		b.document.close(s)
 	}
 }
 

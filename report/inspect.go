@@ -27,11 +27,11 @@ func inspect(f File, stop <-chan struct{}) *source {
 }
 
 // read gives the cases to b. A truncated file keeps those that are complete; one that was refused has none.
-func (s *source) read(b *builder) *ReadError {
+func (s *source) read(b *builder) error {
 	if s.err != nil && s.err.Kind != Truncated {
 		return s.err
 	}
-	return s.readError(s.scan(b.build))
+	return s.scan(b.build)
 }
 
 func (s *source) scan(use func(*scanner) error) error {

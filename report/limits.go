@@ -18,7 +18,9 @@ const (
 
 	maxMerged        = 30_000_000 // GitLab ignores a report above it
 	squeezedOutput   = 64 << 10
-	documentSize     = 128 << 10 // what go-junit is given at once
+	documentSize     = 64 << 10  // what go-junit is given at once
+	maxAhead         = 4         // pieces of this size that are read while another is written
+	outputSize       = 256 << 10 // bytes that are written to disk at once
 	maxListed        = 1000      // cases listed in a Result, of each sort
 	maxListedText    = 4 << 10
 	maxListedFiles   = 20      // attachments of one listed case

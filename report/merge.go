@@ -155,7 +155,7 @@ func (m *merger) write(s *suite) {
 		totals.Seconds = n
 	}
 	m.shard.Totals = m.shard.Totals.plus(totals)
-	writeSuite(m.out.w, s, totals, m.properties(s))
+	writeSuite(m.out, s, totals, m.properties(s))
 }
 
 func (m *merger) list(c *record) {

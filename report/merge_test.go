@@ -210,9 +210,10 @@ func TestKilledWithNothingConfigured(t *testing.T) {
 
 // A report that changes after it was looked through is no reason to lose anything silently.
 func TestReportChangesWhileMerging(t *testing.T) {
-	a := attemptOf(t, 0, passing, strings.ReplaceAll(passing, `"a"`, `"b"`))
-	m, r := mergeFor(t, Options{Visit: func(Case) { os.WriteFile(a.Reports[1].Path, []byte("<testsuite>&"), 0o600) }}, a)
-	checkShown(t, m, "s/a passed", "boxer/shard 1/1 error out/r.xml:1: truncated: the file ends inside of <testsuite>, exit code 0")
+	first, second := attemptOf(t, 0, passing), attemptOf(t, 0, strings.ReplaceAll(passing, `"a"`, `"b"`))
+	first.Of, second.Shard, second.Of = 2, 2, 2
+	m, r := mergeFor(t, Options{Visit: func(Case) { os.WriteFile(second.Reports[0].Path, []byte("<testsuite>&"), 0o600) }}, first, second)
+	checkShown(t, m, "s/a passed", "boxer/shard 2/2 error out/r.xml:1: truncated: the file ends inside of <testsuite>, exit code 0")
 	if !r.Incomplete || len(r.Unread) != 1 {
 		t.Errorf("incomplete %v, errors %v", r.Incomplete, r.Unread)
 	}

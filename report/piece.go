@@ -1,0 +1,139 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strconv"
+
+	"github.com/joshdk/go-junit"
+)
+
+// piece is a part of a document on its way through go-junit, which takes longer than all the rest: so others are read
+// and written meanwhile.
+type piece struct {
+	source *source
+	xml    xmlText
+	extras []extra  // of the cases in xml; the id is the index
+	suites []*suite // those that were open by then or before; the id is the index
+	last   bool     // the top-level suite ends with it
+
+	read []junit.Suite
+	err  error
+	done chan struct{} // gets a value when read or err is there
+}
+
+func (p *piece) ingest() {
+	p.read, p.err = junit.IngestReader(bytes.NewReader(p.xml))
+	p.done <- struct{}{}
+}
+
+// line holds pieces in the order in which they were written. It is short, so that memory stays small however big the
+// reports are.
+type line struct {
+	pieces chan *piece
+	used   chan *piece // to be written anew
+}
+
+func newLine() *line {
+	long := min(runtime.GOMAXPROCS(0), maxAhead)
+	return &line{pieces: make(chan *piece, long), used: make(chan *piece, long)}
+}
+
+func (l *line) blank(of *source) *piece {
+	select {
+	case p := <-l.used:
+		*p = piece{source: of, xml: p.xml[:0], extras: p.extras[:0], done: p.done}
+		return p
+	default:
+		return &piece{source: of, done: make(chan struct{}, 1)}
+	}
+}
+
+// put starts reading the piece. It waits while the line is full.
+func (l *line) put(p *piece) {
+	go p.ingest()
+	l.pieces <- p
+}
+
+// each gives the pieces in their order once they are read, until the line is closed.
+func (l *line) each(use func(*piece)) {
+	for p := range l.pieces {
+		<-p.done
+		use(p)
+		l.putBack(p)
+	}
+}
+
+func (l *line) putBack(p *piece) {
+	if cap(p.xml) > 2*documentSize {
+		return
+	}
+	clear(p.extras)
+	select {
+	case l.used <- p:
+	default:
+	}
+}
+
+// collect puts the cases of the piece into their suites.
+func (p *piece) collect(vouched bool) error {
+	if p.err != nil {
+		return fmt.Errorf("go-junit cannot read what boxer wrote for it: %w", p.err)
+	}
+	p.fill(p.read, vouched)
+	return nil
+}
+
+func (p *piece) fill(read []junit.Suite, vouched bool) {
+	for i := range read {
+		from := &read[i]
+		s := p.suites[index(from.Properties)]
+		s.out, s.err = from.SystemOut, from.SystemErr // the last piece has them
+		for j := range from.Tests {
+			s.cases = append(s.cases, p.record(s.name, &from.Tests[j], vouched))
+		}
+		p.fill(from.Suites, vouched)
+	}
+}
+
+// emit gives the suites of the top-level one that ends with the piece.
+func (p *piece) emit(to func(*suite)) {
+	for _, s := range p.suites {
+		if len(s.cases) > 0 {
+			to(s)
+		}
+	}
+}
+
+func index(attributes map[string]string) int {
+	n, _ := strconv.Atoi(attributes[idName])
+	return n
+}
+
+func (p *piece) record(suite string, t *junit.Test, vouched bool) record {
+	e := &p.extras[index(t.Properties)]
+	r := record{
+		Case: Case{
+			Suite: suite, Classname: t.Classname, Name: t.Name, File: t.Properties["file"],
+			Status: Status(t.Status), Message: t.Message,
+		},
+		line: t.Properties["line"], assertions: t.Properties["assertions"],
+		props: e.props, runs: e.runs, out: t.SystemOut, err: t.SystemErr,
+	}
+	if r.line != "" {
+		r.Line, _ = strconv.Atoi(r.line)
+	}
+	r.Seconds, _ = seconds(t.Properties["time"])
+	if found, ok := t.Error.(junit.Error); ok {
+		r.Type, r.Body = found.Type, found.Body
+	}
+	if r.Status == Skipped { // go-junit keeps only its message
+		r.Body, r.Type = e.verdict.body, e.verdict.typ
+	}
+	if e.verdict.isTodo && vouched { // the runner does not count it: node's todo, Catch2's !mayfail
+		r.Status, r.Message = Skipped, e.verdict.todo
+	}
+	r.settle()
+	return r
+}
