@@ -88,8 +88,9 @@ func (a *attempt) hasCases() bool {
 	return false
 }
 
-// suites reads the reports again and emits their suites in order, with every rule applied that looks at one attempt.
-func (a *attempt) suites(emit func(*suite)) {
+// suites takes the suites of the reports out of the line and emits them in order, with every rule applied that looks at
+// one attempt.
+func (a *attempt) suites(in *line, emit func(*suite)) {
 	a.cases, a.bad = 0, 0
 	prepared := func(s *suite) {
 		a.prepare(s)
@@ -97,33 +98,26 @@ func (a *attempt) suites(emit func(*suite)) {
 			emit(s)
 		}
 	}
-	a.read(prepared)
+	a.take(in, prepared)
 	if a.unchecked() && a.ended() == "" {
 		prepared(a.exitSuite())
 	}
 }
 
-// read gives the suites as they are written. The files are read ahead of that, but not far.
-func (a *attempt) read(emit func(*suite)) {
-	ahead, changed, lost := newLine(), map[*source]error{}, map[*source]error{}
-	go func() {
-		defer close(ahead.pieces)
-		for _, s := range a.sources {
-			if err := s.read(&builder{document: document{source: s, line: ahead}}); err != nil {
-				changed[s] = err
-			}
-		}
-	}()
-	ahead.each(func(p *piece) {
+// take gives the suites as they were written.
+func (a *attempt) take(in *line, emit func(*suite)) {
+	lost := map[*source]error{}
+	for p := in.next(); !p.end; p = in.next() {
 		if lost[p.source] == nil {
 			lost[p.source] = p.collect(a.vouched())
 		}
 		if p.last && lost[p.source] == nil {
 			p.emit(emit)
 		}
-	})
+		in.putBack(p)
+	}
 	for _, s := range a.sources {
-		if err := s.readError(cmp.Or(changed[s], lost[s])); err != nil && s.err == nil { // it is not what it was a moment ago
+		if err := s.readError(lost[s]); err != nil && s.err == nil { // the file is not what it was a moment ago
 			s.err = err
 			a.addError(err)
 		}

@@ -14,6 +14,7 @@ type source struct {
 	stop     <-chan struct{}
 	enc      charset
 	err      *ReadError // nil if the file is whole
+	refused  bool       // it gives no case
 	stray    int        // line of plain text outside of the report, or 0
 	hasCases bool
 }
@@ -23,13 +24,14 @@ func inspect(f File, stop <-chan struct{}) *source {
 	s.err = s.readError(s.scan(func(sc *scanner) error {
 		return (&inspector{scanner: sc, source: s}).run()
 	}))
+	s.refused = s.err != nil && s.err.Kind != Truncated
 	return s
 }
 
 // read gives the cases to b. A truncated file keeps those that are complete; one that was refused has none.
 func (s *source) read(b *builder) error {
-	if s.err != nil && s.err.Kind != Truncated {
-		return s.err
+	if s.refused {
+		return nil
 	}
 	return s.scan(b.build)
 }

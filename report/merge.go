@@ -11,6 +11,7 @@ import (
 type merger struct {
 	options Options
 	size    size
+	in      *line
 	out     *output
 	names   naming
 	ledger  *ledger
@@ -21,8 +22,8 @@ type merger struct {
 	shard   *Shard // being merged
 }
 
-func newMerger(o Options, size size, path string) *merger {
-	return &merger{options: o, size: size, names: newNaming(), files: newFileTimes(), out: newOutput(path, o)}
+func newMerger(o Options, size size, path string, in *line) *merger {
+	return &merger{options: o, size: size, in: in, names: newNaming(), files: newFileTimes(), out: newOutput(path, o)}
 }
 
 // merge writes all that the attempts of one shard gave, boxer's own error cases last.
@@ -31,11 +32,11 @@ func (m *merger) merge(attempts []*attempt, all [][]*attempt) {
 	m.shard = &Shard{Number: last.Shard, Of: last.Of, Attempts: last.Attempt.Attempt}
 	m.ledger = newLedger()
 	if first := generation(attempts); len(first) < len(attempts) {
-		o := overlay{verdicts: map[key]Status{}, later: map[key][]record{}, keys: map[*suite][]key{}}
+		o := overlay{in: m.in, verdicts: map[key]Status{}, later: map[key][]record{}, keys: map[*suite][]key{}}
 		o.merge(attempts, m.write)
 	} else {
 		for _, a := range first {
-			a.suites(m.write)
+			a.suites(m.in, m.write)
 		}
 	}
 	standing := m.errorCases(attempts, othersHadCases(attempts, all))

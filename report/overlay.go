@@ -3,6 +3,7 @@ package report
 // overlay lays the later attempts of a shard over the first. It reads the first attempt twice, so that of all its
 // cases only the verdicts are kept, and of the later ones only what changes something.
 type overlay struct {
+	in       *line
 	verdicts map[key]Status
 	later    map[key][]record // what is laid over a case, in order
 	added    []*suite         // tests that no attempt before had
@@ -14,19 +15,19 @@ func (o *overlay) merge(attempts []*attempt, emit func(*suite)) {
 	first := generation(attempts)
 	seen := ordinals{}
 	for _, a := range first {
-		a.suites(func(s *suite) { o.note(s, seen) })
+		a.suites(o.in, func(s *suite) { o.note(s, seen) })
 	}
 	for rest := attempts[len(first):]; len(rest) > 0; {
 		next := generation(rest)
 		seen := ordinals{}
 		for _, a := range next {
-			a.suites(func(s *suite) { o.add(s, seen) })
+			a.suites(o.in, func(s *suite) { o.add(s, seen) })
 		}
 		rest = rest[len(next):]
 	}
 	seen = ordinals{}
 	for _, a := range first {
-		a.suites(func(s *suite) {
+		a.suites(o.in, func(s *suite) {
 			for i := range s.cases {
 				c := &s.cases[i]
 				o.apply(c, seen.next(c.identity(s.hostname)))

@@ -3,86 +3,37 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"runtime"
 	"strconv"
 
 	"github.com/joshdk/go-junit"
 )
 
-// piece is a part of a document on its way through go-junit, which takes longer than all the rest: so others are read
-// and written meanwhile.
+// piece is a part of a document on its way through go-junit.
 type piece struct {
 	source *source
 	xml    xmlText
 	extras []extra  // of the cases in xml; the id is the index
 	suites []*suite // those that were open by then or before; the id is the index
 	last   bool     // the top-level suite ends with it
+	end    bool     // the attempt ends here, and there is nothing in it
 
 	read []junit.Suite
-	err  error
+	err  error         // of go-junit, or of the file if read is empty
 	done chan struct{} // gets a value when read or err is there
 }
 
 func (p *piece) ingest() {
 	p.read, p.err = junit.IngestReader(bytes.NewReader(p.xml))
+	if p.err != nil {
+		p.err = fmt.Errorf("go-junit cannot read what boxer wrote for it: %w", p.err)
+	}
 	p.done <- struct{}{}
-}
-
-// line holds pieces in the order in which they were written. It is short, so that memory stays small however big the
-// reports are.
-type line struct {
-	pieces chan *piece
-	used   chan *piece // to be written anew
-}
-
-func newLine() *line {
-	long := min(runtime.GOMAXPROCS(0), maxAhead)
-	return &line{pieces: make(chan *piece, long), used: make(chan *piece, long)}
-}
-
-func (l *line) blank(of *source) *piece {
-	select {
-	case p := <-l.used:
-		*p = piece{source: of, xml: p.xml[:0], extras: p.extras[:0], done: p.done}
-		return p
-	default:
-		return &piece{source: of, done: make(chan struct{}, 1)}
-	}
-}
-
-// put starts reading the piece. It waits while the line is full.
-func (l *line) put(p *piece) {
-	go p.ingest()
-	l.pieces <- p
-}
-
-// each gives the pieces in their order once they are read, until the line is closed.
-func (l *line) each(use func(*piece)) {
-	for p := range l.pieces {
-		<-p.done
-		use(p)
-		l.putBack(p)
-	}
-}
-
-func (l *line) putBack(p *piece) {
-	if cap(p.xml) > 2*documentSize {
-		return
-	}
-	clear(p.extras)
-	select {
-	case l.used <- p:
-	default:
-	}
 }
 
 // collect puts the cases of the piece into their suites.
 func (p *piece) collect(vouched bool) error {
-	if p.err != nil {
-		return fmt.Errorf("go-junit cannot read what boxer wrote for it: %w", p.err)
-	}
 	p.fill(p.read, vouched)
-	return nil
+	return p.err
 }
 
 func (p *piece) fill(read []junit.Suite, vouched bool) {
