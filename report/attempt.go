@@ -79,13 +79,17 @@ func (a *attempt) vouched() bool {
 	return a.Exit == 0 && a.Signal == "" && a.Killed == "" && a.NotRun == "" && !a.Merged
 }
 
-func (a *attempt) hasCases() bool {
-	for _, s := range a.sources {
-		if s.hasCases {
-			return true
+func (a *attempt) hasCases() bool { return casesOf([]*attempt{a}) > 0 }
+
+// casesOf counts the cases in the reports as they were looked through.
+func casesOf(attempts []*attempt) int {
+	n := 0
+	for _, a := range attempts {
+		for _, s := range a.sources {
+			n += s.cases
 		}
 	}
-	return false
+	return n
 }
 
 // suites takes the suites of the reports out of the line and emits them in order, with every rule applied that looks at

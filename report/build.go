@@ -30,6 +30,7 @@ type builder struct {
 	rootName string
 	loose    *suite // for cases outside of any suite
 	frames   []frame
+	spare    *draft // of a case that has ended
 }
 
 func (b *builder) build(sc *scanner) error {
@@ -166,8 +167,15 @@ func (b *builder) suiteFor(f frame) *suite {
 }
 
 func (b *builder) startCase(f frame, t token) frame {
-	s, d := b.suiteFor(f), newDraft(t)
-	return frame{place: inCase, suite: s, draft: d, own: true, end: func() { b.document.add(s, d) }}
+	s, d := b.suiteFor(f), b.spare
+	if b.spare = nil; d == nil {
+		d = &draft{}
+	}
+	d.begin(t)
+	return frame{place: inCase, suite: s, draft: d, own: true, end: func() {
+		b.document.add(s, d)
+		b.spare = d
+	}}
 }
 
 // startSuiteResult makes a failure of a whole suite a case: consumers count cases.
@@ -179,8 +187,13 @@ func (b *builder) startSuiteResult(f frame, t token) frame {
 }
 
 func startResult(f frame, t token) frame {
-	kinds := map[string]Status{"failure": Failed, "error": Errored, "skipped": Skipped}
-	found := &finding{kind: kinds[t.name], body: clip{limit: maxBody}}
+	found := &finding{kind: Skipped, body: clip{limit: maxBody}}
+	switch t.name {
+	case "failure":
+		found.kind = Failed
+	case "error":
+		found.kind = Errored
+	}
 	found.message, found.typ = cleanMessage(t.attr("message")), cleanShort(t.attr("type"))
 	f.draft.findings = append(f.draft.findings, found)
 	f.place, f.sink = inResult, &found.body

@@ -11,12 +11,12 @@ import (
 // is known only at its end: so each file is checked before any of its cases is written.
 type source struct {
 	File
-	stop     <-chan struct{}
-	enc      charset
-	err      *ReadError // nil if the file is whole
-	refused  bool       // it gives no case
-	stray    int        // line of plain text outside of the report, or 0
-	hasCases bool
+	stop    <-chan struct{}
+	enc     charset
+	err     *ReadError // nil if the file is whole
+	refused bool       // it gives no case
+	stray   int        // line of plain text outside of the report, or 0
+	cases   int        // also those that a failure outside of any case will become
 }
 
 func inspect(f File, stop <-chan struct{}) *source {

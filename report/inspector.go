@@ -7,9 +7,9 @@ import "errors"
 type inspector struct {
 	*scanner
 	*source
-	inside        []string
-	cases, suites int
-	before        int // elements of the file before the test case that is open
+	inside []string
+	suites int
+	before int // elements of the file before the test case that is open
 }
 
 func (i *inspector) run() error {
@@ -72,7 +72,6 @@ func (i *inspector) count(t token) {
 	case "testsuite", "testsuites":
 		i.suites++
 	}
-	i.hasCases = i.hasCases || i.cases > 0
 }
 
 func isRoot(name string) bool {

@@ -20,6 +20,7 @@ const (
 	squeezedOutput   = 64 << 10
 	documentSize     = 64 << 10  // what go-junit is given at once
 	maxAhead         = 4         // pieces of this size that are read while another is written
+	maxSpare         = 10_000    // cases in a slice that is kept to be used again
 	outputSize       = 256 << 10 // bytes that are written to disk at once
 	maxListed        = 1000      // cases listed in a Result, of each sort
 	maxListedText    = 4 << 10

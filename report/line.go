@@ -7,6 +7,7 @@ import "runtime"
 type line struct {
 	pieces chan *piece
 	used   chan *piece // to be filled anew
+	spare  spare       // of who takes them out
 }
 
 // readAhead reads the reports of the attempts in the order in which they will be taken out. All must be taken.
@@ -36,10 +37,10 @@ func (l *line) read(s *source) {
 func (l *line) blank(of *source) *piece {
 	select {
 	case p := <-l.used:
-		*p = piece{source: of, xml: p.xml[:0], extras: p.extras[:0], done: p.done}
+		*p = piece{source: of, spare: &l.spare, xml: p.xml[:0], extras: p.extras[:0], done: p.done}
 		return p
 	default:
-		return &piece{source: of, done: make(chan struct{}, 1)}
+		return &piece{source: of, spare: &l.spare, done: make(chan struct{}, 1)}
 	}
 }
 

@@ -13,7 +13,7 @@ type merger struct {
 	size    size
 	in      *line
 	out     *output
-	names   naming
+	names   *naming
 	ledger  *ledger
 	result  Result
 	slowest slowest
@@ -22,16 +22,17 @@ type merger struct {
 	shard   *Shard // being merged
 }
 
-func newMerger(o Options, size size, path string, in *line) *merger {
-	return &merger{options: o, size: size, in: in, names: newNaming(), files: newFileTimes(), out: newOutput(path, o)}
+func newMerger(o Options, size size, path string, in *line, cases int) *merger {
+	return &merger{options: o, size: size, in: in, names: newNaming(cases), files: newFileTimes(), out: newOutput(path, o)}
 }
 
 // merge writes all that the attempts of one shard gave, boxer's own error cases last.
 func (m *merger) merge(attempts []*attempt, all [][]*attempt) {
 	last := attempts[len(attempts)-1]
 	m.shard = &Shard{Number: last.Shard, Of: last.Of, Attempts: last.Attempt.Attempt}
-	m.ledger = newLedger()
-	if first := generation(attempts); len(first) < len(attempts) {
+	first := generation(attempts)
+	m.ledger = newLedger(casesOf(first))
+	if len(first) < len(attempts) {
 		o := overlay{in: m.in, verdicts: map[key]Status{}, later: map[key][]record{}, keys: map[*suite][]key{}}
 		o.merge(attempts, m.write)
 	} else {

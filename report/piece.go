@@ -11,6 +11,7 @@ import (
 // piece is a part of a document on its way through go-junit.
 type piece struct {
 	source *source
+	spare  *spare
 	xml    xmlText
 	extras []extra  // of the cases in xml; the id is the index
 	suites []*suite // those that were open by then or before; the id is the index
@@ -41,19 +42,25 @@ func (p *piece) fill(read []junit.Suite, vouched bool) {
 		from := &read[i]
 		s := p.suites[index(from.Properties)]
 		s.out, s.err = from.SystemOut, from.SystemErr // the last piece has them
+		if s.cases == nil {
+			s.cases = p.spare.take()
+		}
 		for j := range from.Tests {
-			s.cases = append(s.cases, p.record(s.name, &from.Tests[j], vouched))
+			s.cases = append(s.cases, record{})
+			p.record(&s.cases[len(s.cases)-1], s.name, &from.Tests[j], vouched)
 		}
 		p.fill(from.Suites, vouched)
 	}
 }
 
-// emit gives the suites of the top-level one that ends with the piece.
+// emit gives the suites of the top-level one that ends with the piece. Their slices of cases are used again.
 func (p *piece) emit(to func(*suite)) {
 	for _, s := range p.suites {
-		if len(s.cases) > 0 {
+		cases := s.cases
+		if len(cases) > 0 {
 			to(s)
 		}
+		p.spare.putBack(cases)
 	}
 }
 
@@ -62,16 +69,12 @@ func index(attributes map[string]string) int {
 	return n
 }
 
-func (p *piece) record(suite string, t *junit.Test, vouched bool) record {
+func (p *piece) record(r *record, suite string, t *junit.Test, vouched bool) {
 	e := &p.extras[index(t.Properties)]
-	r := record{
-		Case: Case{
-			Suite: suite, Classname: t.Classname, Name: t.Name, File: t.Properties["file"],
-			Status: Status(t.Status), Message: t.Message,
-		},
-		line: t.Properties["line"], assertions: t.Properties["assertions"],
-		props: e.props, runs: e.runs, out: t.SystemOut, err: t.SystemErr,
-	}
+	r.Suite, r.Classname, r.Name, r.File = suite, t.Classname, t.Name, t.Properties["file"]
+	r.Status, r.Message = Status(t.Status), t.Message
+	r.line, r.assertions = t.Properties["line"], t.Properties["assertions"]
+	r.props, r.runs, r.out, r.err = e.props, e.runs, t.SystemOut, t.SystemErr
 	if r.line != "" {
 		r.Line, _ = strconv.Atoi(r.line)
 	}
@@ -86,5 +89,20 @@ func (p *piece) record(suite string, t *junit.Test, vouched bool) record {
 		r.Status, r.Message = Skipped, e.verdict.todo
 	}
 	r.settle()
-	return r
+}
+
+// spare keeps one slice of cases for the next suite.
+type spare struct{ cases []record }
+
+func (s *spare) take() []record {
+	cases := s.cases
+	s.cases = nil
+	return cases
+}
+
+func (s *spare) putBack(cases []record) {
+	if cap(cases) > cap(s.cases) && cap(cases) <= maxSpare {
+		clear(cases)
+		s.cases = cases[:0]
+	}
 }

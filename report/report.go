@@ -78,7 +78,7 @@ var ErrStopped = errors.New("the merge was stopped")
 func Merge(attempts []Attempt, o Options, path string) (Result, error) {
 	shards := group(attempts, o)
 	for size := whole; ; {
-		m := newMerger(o, size, path, readAhead(inOrder(shards)))
+		m := newMerger(o, size, path, readAhead(inOrder(shards)), casesOf(slices.Concat(shards...)))
 		for _, attempts := range shards {
 			m.merge(attempts, shards)
 		}
