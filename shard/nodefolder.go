@@ -45,7 +45,9 @@ func (f nodeFolder) String() string {
 	return fmt.Sprintf("node %d of %d", f.doc.Node.Index, f.doc.Node.Total)
 }
 
-func (f nodeFolder) rerunFix() string { return rerunFix(f.doc.Count, f.doc.Node.Index, f.doc.Node.Total) }
+func (f nodeFolder) rerunFix() string {
+	return rerunFix(f.doc.Count, f.doc.Node.Index, f.doc.Node.Total)
+}
 
 // of is the folder's run for people.
 func (f nodeFolder) of() string {
