@@ -98,7 +98,7 @@ func (a *attempt) suites(in *line, emit func(*suite)) {
 	a.cases, a.bad = 0, 0
 	prepared := func(s *suite) {
 		a.prepare(s)
-		if len(s.cases) > 0 {
+		if len(s.cases) > 0 || s.begun || s.more {
 			emit(s)
 		}
 	}
@@ -112,11 +112,18 @@ func (a *attempt) suites(in *line, emit func(*suite)) {
 func (a *attempt) take(in *line, emit func(*suite)) {
 	lost := map[*source]error{}
 	for p := in.next(); !p.end; p = in.next() {
-		if lost[p.source] == nil {
+		known := lost[p.source] != nil
+		if !known {
 			lost[p.source] = p.collect(a.vouched())
 		}
-		if p.last && lost[p.source] == nil {
+		switch {
+		case known:
+		case lost[p.source] != nil:
+			p.abandon(emit)
+		case p.last:
 			p.emit(emit)
+		case p.isBig(a.partSize()) && !a.joins(p.source):
+			p.emitPart(emit)
 		}
 		in.putBack(p)
 	}
@@ -130,7 +137,7 @@ func (a *attempt) take(in *line, emit func(*suite)) {
 
 func (a *attempt) prepare(s *suite) {
 	s.attempt = a
-	if a.vouched() && a.options.Reruns != "never" {
+	if a.joinsReruns() {
 		s.cases = joinReruns(s.cases)
 	}
 	a.attached.rewrite(s)
@@ -154,6 +161,13 @@ func (a *attempt) prepare(s *suite) {
 		}
 	}
 }
+
+func (a *attempt) joinsReruns() bool { return a.vouched() && a.options.Reruns != "never" }
+
+// joins says whether a suite of the source must be seen as a whole.
+func (a *attempt) joins(s *source) bool { return a.joinsReruns() && s.mayFail }
+
+func (a *attempt) partSize() int { return cmp.Or(a.options.part, maxPart) }
 
 // propertyNumber reads one of the properties that Merge writes: 5 of `5/20`. It is 0 where there is none.
 func (s *suite) propertyNumber(name string) int {

@@ -94,7 +94,7 @@ func (d *document) split() {
 }
 
 func (d *document) handOver() {
-	d.piece.suites = d.suites
+	d.piece.suites, d.piece.props = d.suites, d.suites[0].props
 	d.line.put(d.piece)
 	d.piece = nil
 }

@@ -15,6 +15,7 @@ type source struct {
 	enc     charset
 	err     *ReadError // nil if the file is whole
 	refused bool       // it gives no case
+	mayFail bool       // there is something in it that can make a case bad
 	stray   int        // line of plain text outside of the report, or 0
 	cases   int        // also those that a failure outside of any case will become
 }

@@ -65,10 +65,14 @@ func (i *inspector) count(t token) {
 		i.inside = append(i.inside, cleanName(t.attr("name")))
 		i.before = i.elements
 		i.cases++
+		i.mayFail = i.mayFail || t.attr("status") != ""
 	case "failure", "error":
+		i.mayFail = true
 		if len(i.inside) == 0 {
 			i.cases++
 		}
+	case "flakyFailure", "flakyError", "rerunFailure", "rerunError":
+		i.mayFail = true
 	case "testsuite", "testsuites":
 		i.suites++
 	}

@@ -20,6 +20,7 @@ type merger struct {
 	files   *fileTimes
 	roll    roll
 	shard   *Shard // being merged
+	suite   Totals // of the parts of the suite that is being written
 }
 
 func newMerger(o Options, size size, path string, in *line, cases int) *merger {
@@ -153,10 +154,15 @@ func (m *merger) write(s *suite) {
 		m.size.squeeze(c, m.out)
 	}
 	m.size.squeezeSuite(s, m.out)
-	if n, ok := seconds(s.time); ok && !s.nested {
-		totals.Seconds = n
+	if s.begun {
+		totals = m.suite.plus(totals)
 	}
-	m.shard.Totals = m.shard.Totals.plus(totals)
+	if m.suite = totals; !s.more {
+		if n, ok := seconds(s.time); ok && !s.nested {
+			totals.Seconds = n
+		}
+		m.shard.Totals = m.shard.Totals.plus(totals)
+	}
 	writeSuite(m.out, s, totals, m.properties(s))
 }
 

@@ -22,7 +22,10 @@ type output struct {
 	xml        xmlText // not yet written to the file
 	size       int64
 	limit      int64 // above which outputs are left out
-	err        error // the first; counting goes on without a file
+
+	room         int64 // where the tag of the suite that is being written in parts goes
+	propsWritten int   // of that suite
+	err          error // the first; counting goes on without a file
 
 	ofPassed, overlong int64 // bytes of output that could be spared
 }
@@ -33,7 +36,7 @@ func newOutput(path string, options Options) *output {
 		o.err = o.create()
 	}
 	o.xml.raw(xmlHeader)
-	o.xml.raw(strings.Repeat(" ", len(o.rootTag(Totals{}))+len("2147483647")*4+24))
+	o.leaveRoom(o.rootTag(Totals{}))
 	o.xml.raw("\n")
 	return o
 }
@@ -67,6 +70,20 @@ func (o *output) flush() {
 		_, o.err = o.file.Write(o.xml)
 	}
 	o.xml = o.xml[:0]
+}
+
+// leaveRoom leaves as much as the tag needs when its totals are known.
+func (o *output) leaveRoom(tag string) {
+	o.room = o.size + int64(len(o.xml))
+	o.xml.raw(strings.Repeat(" ", len(tag)+len("2147483647")*4+24))
+}
+
+// fillRoom writes the tag where room was left last.
+func (o *output) fillRoom(tag string) {
+	o.flush()
+	if o.file != nil && o.err == nil {
+		_, o.err = o.file.WriteAt([]byte(tag), o.room)
+	}
 }
 
 func (o *output) rootTag(t Totals) string {

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/joshdk/go-junit"
@@ -13,10 +14,11 @@ type piece struct {
 	source *source
 	spare  *spare
 	xml    xmlText
-	extras []extra  // of the cases in xml; the id is the index
-	suites []*suite // those that were open by then or before; the id is the index
-	last   bool     // the top-level suite ends with it
-	end    bool     // the attempt ends here, and there is nothing in it
+	extras []extra    // of the cases in xml; the id is the index
+	suites []*suite   // those that were open by then or before; the id is the index
+	props  []property // of the top-level suite that were read by then
+	last   bool       // the top-level suite ends with it
+	end    bool       // the attempt ends here, and there is nothing in it
 
 	read []junit.Suite
 	err  error         // of go-junit, or of the file if read is empty
@@ -42,6 +44,7 @@ func (p *piece) fill(read []junit.Suite, vouched bool) {
 		from := &read[i]
 		s := p.suites[index(from.Properties)]
 		s.out, s.err = from.SystemOut, from.SystemErr // the last piece has them
+		s.size += len(p.xml)
 		if s.cases == nil {
 			s.cases = p.spare.take()
 		}
@@ -57,10 +60,40 @@ func (p *piece) fill(read []junit.Suite, vouched bool) {
 func (p *piece) emit(to func(*suite)) {
 	for _, s := range p.suites {
 		cases := s.cases
-		if len(cases) > 0 {
+		if len(cases) > 0 || s.begun {
 			to(s)
 		}
 		p.spare.putBack(cases)
+	}
+}
+
+// emitPart gives what there is of a suite that is too big to be held as a whole. Its end may be being read meanwhile, so
+// only what no longer changes is touched.
+func (p *piece) emitPart(to func(*suite)) {
+	s := p.suites[0]
+	part := s.part()
+	part.more, part.props, part.cases = true, slices.Clone(p.props), s.cases
+	s.begun, s.cases, s.size = true, nil, 0
+	cases := part.cases
+	to(part)
+	p.spare.putBack(cases)
+}
+
+// abandon ends a suite of which no more can be read.
+func (p *piece) abandon(to func(*suite)) {
+	if len(p.suites) > 0 && p.suites[0].begun {
+		to(p.suites[0].part())
+	}
+}
+
+// isBig says whether the top-level suite is to be written in parts. One with suites inside is not: they would have to
+// wait for its last case.
+func (p *piece) isBig(size int) bool { return len(p.suites) == 1 && p.suites[0].size > size }
+
+// part is the suite without what was read of its inside.
+func (s *suite) part() *suite {
+	return &suite{
+		name: s.name, own: s.own, hostname: s.hostname, file: s.file, timestamp: s.timestamp, time: s.time, begun: s.begun,
 	}
 }
 

@@ -68,6 +68,7 @@ type Options struct {
 	Stop <-chan struct{}
 
 	limit int64 // of the merged report; 0 is maxMerged, tests set less
+	part  int   // bytes of a suite that are held before they are written; 0 is maxPart
 }
 
 // ErrStopped is the error of a merge that was told to stop.

@@ -1,21 +1,47 @@
 package report
 
+// writeSuite writes a suite, or a part of one. The totals are those up to here.
 func writeSuite(o *output, s *suite, totals Totals, props []property) {
-	a, x := s.attempt, &o.xml
-	attrs := append([]attr{{"name", s.name}}, totals.attributes()...)
-	x.tag("testsuite", append(attrs, attr{"timestamp", timestamp(s.timestamp, a.Started, a.Wall)},
-		attr{"hostname", s.hostname}, attr{"file", s.file})...)
-	x.raw("\n")
-	x.properties(props)
+	x := &o.xml
+	switch {
+	case s.begun:
+		props = props[min(o.propsWritten, len(props)):] // what a report has below its cases
+	case s.more:
+		o.leaveRoom(suiteTag(s, Totals{}))
+	default:
+		x.raw(suiteTag(s, totals))
+	}
+	if !s.begun {
+		x.raw("\n")
+		o.propsWritten = len(props)
+	}
+	if !s.begun || !s.more {
+		x.properties(props)
+	}
 	for i := range s.cases {
 		x.testCase(&s.cases[i])
 		o.spill()
+	}
+	if s.more {
+		return
 	}
 	x.element("system-out", s.out)
 	x.element("system-err", s.err)
 	x.end("testsuite")
 	x.raw("\n")
 	o.spill()
+	if s.begun {
+		o.fillRoom(suiteTag(s, totals))
+	}
+}
+
+func suiteTag(s *suite, totals Totals) string {
+	a := s.attempt
+	var x xmlText
+	attrs := append([]attr{{"name", s.name}}, totals.attributes()...)
+	x.tag("testsuite", append(attrs, attr{"timestamp", timestamp(s.timestamp, a.Started, a.Wall)},
+		attr{"hostname", s.hostname}, attr{"file", s.file})...)
+	return string(x)
 }
 
 func (x *xmlText) testCase(c *record) {
