@@ -3,7 +3,7 @@
 // cannot be read whole, and a command that failed without a failed test, each become a case of their own.
 //
 // It is a leaf: it starts nothing and prints nothing, and touches only the files it is given. What a shard wrote is
-// never trusted with memory: reports are streamed, one suite at a time, and each file is read twice, first to see
+// never trusted with memory: reports are streamed, a big suite in parts, and each file is read twice, first to see
 // whether it is whole. go-junit does the reading proper, but sees only a report that this package has rewritten, since
 // by itself it lets the last result of a case win and drops cases outside of a suite.
 package report
