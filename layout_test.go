@@ -25,17 +25,19 @@ type rule struct {
 }
 
 var layout = map[string]rule{
-	".": {ours: []string{"runner"}},
+	".": {ours: []string{"runner"}, tests: []string{"github.com/creack/pty"}},
 	"cmd": {
 		ours: []string{
-			"cmd/config", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
+			"cmd/config", "cmd/initial", "cmd/trust", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
 			"report", "report/ci", "report/text", "shard/ledger", "shard/units",
 		},
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/bmatcuk/doublestar/v4"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
 	},
-	"cmd/boxer":  {ours: []string{"cmd", "runner/gvisor", "runner/host", "smolvm"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
-	"cmd/config": {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
+	"cmd/boxer":   {ours: []string{"cmd", "runner/gvisor", "runner/host", "smolvm"}, theirs: []string{"gvisor.dev/gvisor/runsc/cli/maincli"}},
+	"cmd/trust":   {},
+	"cmd/initial": {ours: []string{"cmd/config", "runner"}},
+	"cmd/config":  {ours: []string{"runner"}, theirs: []string{"gopkg.in/yaml.v3", "github.com/mattn/go-shellwords"}},
 	"shard": {
 		ours:   []string{"shard/...", "runner", "report", "report/ci", "report/page", "report/text"},
 		theirs: []string{"golang.org/x/sync/errgroup"},
@@ -69,10 +71,11 @@ var layout = map[string]rule{
 	"report/text": {},
 	"report/ci":   {ours: []string{"report/text"}},
 	"report":      {theirs: []string{"github.com/joshdk/go-junit"}},
+	"release":     {},
 }
 
 // folders are all that may lie at the top.
-var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "examples", ".ci", ".git", ".github"}
+var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "release", "examples", ".ci", ".git", ".github"}
 
 // vague are names of folders and files that say nothing.
 var vague = []string{"utils", "common", "helpers", "shared", "base", "misc"}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/boxer-ci/boxer/cmd/config"
+	"github.com/boxer-ci/boxer/report/ci"
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/shard"
 )
@@ -173,6 +174,9 @@ func runShard(ctx context.Context, o shardOptions) error {
 	o.show()
 	o.maskSecrets()
 	o.sayNode()
+	o.sayDoubts(o.scoped)
+	o.warnCI()
+	defer o.watch(ctx)()
 	began := o.now()
 	session, err := o.start(ctx, o.scoped, o.scoped.Shard.Worktree)
 	if err != nil {
@@ -188,6 +192,20 @@ func runShard(ctx context.Context, o shardOptions) error {
 	o.run.Kill = o.Signals.Kill()
 	result, err := shard.Run(ctx, session, o.run)
 	return o.conclude(session, result, err)
+}
+
+// watch looks for a cancellation that GitLab begins elsewhere than at boxer, until it is told to stop.
+func (o shardOptions) watch(ctx context.Context) (stop func()) {
+	if o.run.CI != ci.GitLab || o.Signals == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		o.Signals.watchWalk(ctx, o.scoped.scope.Key)
+	}()
+	return func() { cancel(); <-done }
 }
 
 // source sees that the sandbox that was found running can be forked.

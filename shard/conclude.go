@@ -3,6 +3,7 @@ package shard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -89,10 +90,8 @@ func (r *run) judge(ctx context.Context, res *Result, shards [][]*attempt, rep r
 		if i := slices.IndexFunc(rep.Shards, func(m report.Shard) bool { return m.Number == s.Number }); i >= 0 {
 			s.reported(rep.Shards[i])
 		}
-		for _, e := range rep.ErrorCases {
-			if e.Shard == s.Number && s.Reason == "" && (s.State == Failed || s.State == TimedOut) {
-				s.Reason = e.Message
-			}
+		if s.Reason == "" && (s.State == Failed || s.State == TimedOut) {
+			s.Reason = r.reasonOf(s.Number, rep.ErrorCases)
 		}
 		if !s.Checked && len(r.options.JUnit) == 0 && (s.State == Passed || s.State == Failed) {
 			s.Hint = r.hint()
@@ -104,6 +103,26 @@ func (r *run) judge(ctx context.Context, res *Result, shards [][]*attempt, rep r
 	if r.deal != nil {
 		r.balanceUnits(ctx, res, rep, shards)
 	}
+}
+
+// reasonOf is what boxer's own error cases say of a shard. With a list they are about units, and there may be several.
+func (r *run) reasonOf(shard int, all []report.ErrorCase) string {
+	reason, more := "", 0
+	for _, e := range all {
+		switch {
+		case e.Shard != shard:
+		case reason != "":
+			more++
+		case r.deal != nil:
+			reason = e.Name + ": " + e.Message
+		default:
+			reason = e.Message
+		}
+	}
+	if r.deal != nil && more > 0 {
+		reason += fmt.Sprintf(" (and %d more in %s)", more, mergedFile)
+	}
+	return reason
 }
 
 // reported takes over what the reports say of the shard. A command that ends with a code for "no test found" and has a

@@ -43,6 +43,9 @@ func (m *machine) listing(n int, files map[string]string) Options {
 	return o
 }
 
+// patience is longer than a unit that does not hang can take on a busy machine.
+const patience = 3 * time.Second
+
 func passing(n int) map[string]string {
 	files := map[string]string{}
 	for i := range n {
@@ -267,10 +270,10 @@ func TestOneUnitBreaksItsChild(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			files := passing(4)
+			files := passing(3)
 			files["test/02.sh"] = tt.breaks
 			o := m.listing(1, files)
-			o.Tests.Static, o.UnitTimeout = true, 700*time.Millisecond
+			o.Tests.Static, o.UnitTimeout = true, patience
 			res, err := Run(t.Context(), forking{m}, o)
 			check(t, res, err, tt.code, tt.state)
 			checkRemoved(t, m)
@@ -284,7 +287,7 @@ func TestOneUnitBreaksItsChild(t *testing.T) {
 					t.Errorf("%s: %+v", unit, l.Goes)
 				}
 			}
-			if res.Report.Tests != 4 || res.Report.Bad() != 1 || len(res.Report.ErrorCases) != 1 || res.Report.ErrorCases[0].Name != "test/02.sh" {
+			if res.Report.Tests != 3 || res.Report.Bad() != 1 || len(res.Report.ErrorCases) != 1 || res.Report.ErrorCases[0].Name != "test/02.sh" {
 				t.Errorf("%+v %+v", res.Report.Totals, res.Report.ErrorCases)
 			}
 			if tt.state == TimedOut && !strings.Contains(res.Report.ErrorCases[0].Body, "last words") {
@@ -313,10 +316,11 @@ func TestFailFastStopsTheQueue(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	files := passing(6)
-	files["test/01.sh"] = "exit 1"
-	o := m.listing(1, files)
+	files["test/01.sh"], files["test/02.sh"] = "exit 1", "sleep 60"
+	o := m.listing(2, files)
 	o.FailFast = true
-	m.write("timings.json", `{"schema":1,"units":{"test/01.sh":{"runs":[9]}}}`) // so that it comes first
+	m.write("timings.json", `{"schema":1,"units":{"test/01.sh":{"runs":[9]},"test/02.sh":{"runs":[9]},"test/03.sh":{"runs":[1]},
+		"test/04.sh":{"runs":[1]},"test/05.sh":{"runs":[1]},"test/06.sh":{"runs":[1]}}}`) // so that the first two come first, each alone
 	o.Timings = filepath.Join(m.base, "timings.json")
 	res, err := Run(t.Context(), forking{m}, o)
 	if err != nil || res.ExitCode != 1 || res.Ledger.Units.NotRun == 0 || res.Ledger.Units.Failed != 1 {
@@ -355,7 +359,7 @@ func TestRetries(t *testing.T) {
 		}, code: 1, units: Units{Listed: 6, Passed: 4, Failed: 2}, tests: 6, warn: "2 tests failed, more than the 1 that are retried at most: nothing was"},
 		{name: "hung once", change: func(m *machine, o *Options) {
 			m.write("test/02.sh", strings.Replace(once(m), "exit 1", "sleep 60", 1))
-			o.UnitTimeout = 700 * time.Millisecond
+			o.UnitTimeout = patience
 		}, units: Units{Listed: 6, Passed: 5, Flaky: 1}, tests: 6},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

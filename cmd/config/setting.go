@@ -31,6 +31,7 @@ var settings = []setting{
 	{key: "hide", list: true, set: words(func(c *Config) *[]string { return &c.Hide })},
 	{key: "show", list: true, set: words(func(c *Config) *[]string { return &c.Show })},
 	{key: "user", flag: "user", fileless: true, set: text(func(c *Config) *string { return &c.User })},
+	{key: "trust", flag: "trust", fileless: true, list: true, byDefault: []string{"auto"}, set: setTrust},
 	{key: "color", flag: "color", fileless: true, byDefault: []string{"auto"},
 		set: choice(func(c *Config) *string { return &c.Color }, "auto", "always", "never")},
 	{key: "ci", flag: "ci", fileless: true, byDefault: []string{"auto"},
