@@ -215,7 +215,7 @@ func TestSaveThroughALink(t *testing.T) {
 
 // Several processes, each of which saves its own units, several goroutines in each.
 func TestSaveAtOnce(t *testing.T) {
-	const processes, goroutines, times = 4, 3, 8
+	const processes, goroutines, times = 3, 2, 8
 	if path := os.Getenv("TIMING_TEST_FILE"); path != "" {
 		var group sync.WaitGroup
 		for g := range goroutines {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	patience = 10 * time.Second // another run holds the lock for milliseconds
+	patience = 30 * time.Second // another run holds the lock for milliseconds
 	between  = 5 * time.Millisecond
 )
 
