@@ -171,9 +171,10 @@ func events(out []byte) []event {
 	lines.Buffer(nil, 1<<22)
 	for lines.Scan() {
 		var e event
-		if json.Unmarshal(lines.Bytes(), &e) == nil {
-			all = append(all, e)
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			e = event{Msg: lines.Text()} // act's own last words
 		}
+		all = append(all, e)
 	}
 	return all
 }
@@ -181,7 +182,8 @@ func events(out []byte) []event {
 func readable(out []byte) string {
 	var b strings.Builder
 	for _, e := range events(out) {
-		b.WriteString(e.Job + " | " + strings.TrimRight(e.Msg, "\n") + "\n")
+		line, _, _ := strings.Cut(e.Msg, "\n") // what act says of a step ends with its whole script
+		b.WriteString(e.Job + " | " + line + "\n")
 	}
 	return b.String()
 }

@@ -24,7 +24,7 @@ done
 
 # The times that earlier runs measured. Nodes must plan from one and the same file, and a cache that changes between the
 # start of two of them is none: they get no times.
-if [ "$INPUT_TIMINGS" != false ] && [ -z "$INPUT_NODE" ] && [ -z "${BOXER_TIMINGS:-}" ]; then
+if [ "$INPUT_TIMINGS" != false ] && [ -z "$INPUT_NODE$INPUT_MERGE" ] && [ -z "${BOXER_TIMINGS:-}" ]; then
 	mkdir -p "$RUNNER_TEMP/boxer-timings"
 	export BOXER_TIMINGS=$RUNNER_TEMP/boxer-timings/timings.json
 fi
