@@ -152,7 +152,7 @@ jobs:
             false | true || echo 'a pipe fails'
           artifacts: odd.txt
       - run: |
-          cmp odd/text odd/boxer-report/shard-1/odd.txt
+          sed 's/<i> {i}/1 1/' odd/text | cmp - odd/boxer-report/shard-1/odd.txt
           echo "marker: as it was"
   install:
     runs-on: ubuntu-24.04
