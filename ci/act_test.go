@@ -14,7 +14,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -47,6 +49,8 @@ type machine struct {
 	project string   // a git repository
 	action  string   // a copy of this repository
 	env     []string // besides that of the test
+	act     string   // the program
+	user    *syscall.Credential
 }
 
 // newMachine has a copy of an example as its project, with its packages installed; "" is an empty project.
@@ -61,7 +65,9 @@ func newMachine(t *testing.T, example string) *machine {
 			t.Errorf("what cannot be removed is left: %v", err)
 		}
 	})
-	m := &machine{t: t, base: base, project: filepath.Join(base, "project"), action: filepath.Join(base, "action")}
+	m := &machine{
+		t: t, base: base, project: filepath.Join(base, "project"), action: filepath.Join(base, "action"), act: tool(t, "bin/act"),
+	}
 	for _, dir := range []string{m.project, m.action, filepath.Join(base, "stubs"), filepath.Join(base, "run")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -129,16 +135,17 @@ func (m *machine) push(workflow string, flags ...string) pushed {
 		"push", "--json", "-W", ".github/workflows/test.yml", "-P", "ubuntu-24.04=-self-hosted", "--no-cache-server",
 		"--local-repository", "boxer-ci/boxer@main=" + m.action,
 	}
-	stubs, err := filepath.Abs("testdata/stubs")
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	stubs := filepath.Join(m.action, "ci/testdata/stubs")
 	for _, action := range []string{cache, upload, download} {
 		name := strings.TrimPrefix(strings.Split(action, "@")[0], "actions/")
 		args = append(args, "--local-repository", action+"="+filepath.Join(stubs, name))
 	}
-	c := exec.Command(tool(m.t, "bin/act"), append(args, flags...)...)
+	c := exec.Command(m.act, append(args, flags...)...)
 	c.Dir, c.Env = m.project, append(os.Environ(), m.env...)
+	if m.user != nil {
+		must(m.t, ".", "chown", "-R", strconv.Itoa(int(m.user.Uid)), m.base)
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: m.user}
+	}
 	out, err := c.CombinedOutput()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		m.t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -176,6 +177,53 @@ jobs:
 	}
 	p.ended("install", "success", "marker: installed")
 	p.mentions("install", "shards", false)
+	m.nothingLeft()
+}
+
+// TestReleaseAsOrdinaryUser: on GitHub's machines nobody is root. The action takes a released archive there, and forks.
+func TestReleaseAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("the other tests run as an ordinary user already")
+	}
+	m := newMachine(t, "")
+	built := filepath.Join(m.base, "boxer")
+	must(t, "..", "env", "CGO_ENABLED=0", "go", "build", "-o", built, "./cmd/boxer")
+	b, err := os.ReadFile(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := publish(t, string(b))
+	m.pin("9.9.9", r.sum)
+	act, err := os.ReadFile(m.act)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.act = filepath.Join(m.base, "act") // the folder of the tools may be closed to others
+	writeFile(t, m.act, string(act))
+	m.user = &syscall.Credential{Uid: 12345, Gid: 12345}
+	m.env = append(m.env, "BOXER_RELEASES="+r.url, "HOME="+m.base)
+	must(t, ".", "chmod", "755", m.base)
+	p := m.push(`
+on: push
+jobs:
+  test:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: boxer-ci/boxer@main
+        with:
+          backend: gvisor
+          count: 2
+          command: echo "shard <i> of <n> as $(id -u)"
+      - run: |
+          echo "marker: as $(id -u)"
+`)
+	p.ended("test", "success", "marker: as 12345")
+	p.mentions("test", "[1/2] shard 1 of 2 as 0", true)
+	p.mentions("test", "[2/2] shard 2 of 2 as 0", true)
+	if n := r.asked.Load(); n != 1 {
+		t.Errorf("%d archives were asked for", n)
+	}
 	m.nothingLeft()
 }
 
