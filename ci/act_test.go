@@ -51,6 +51,7 @@ type machine struct {
 	env     []string // besides that of the test
 	act     string   // the program
 	user    *syscall.Credential
+	cancel  string // when act prints this, the workflow is cancelled
 }
 
 // newMachine has a copy of an example as its project, with its packages installed; "" is an empty project.
@@ -146,16 +147,35 @@ func (m *machine) push(workflow string, flags ...string) pushed {
 		must(m.t, ".", "chown", "-R", strconv.Itoa(int(m.user.Uid)), m.base)
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: m.user}
 	}
-	out, err := c.CombinedOutput()
+	canceller := &canceller{at: m.cancel, of: c}
+	c.Stdout, c.Stderr = canceller, canceller
+	err := c.Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		m.t.Fatal(err)
 	}
+	out := canceller.out.Bytes()
 	m.t.Cleanup(func() {
 		if m.t.Failed() {
 			m.t.Logf("act printed\n%s", readable(out))
 		}
 	})
 	return pushed{t: m.t, events: events(out)}
+}
+
+// canceller keeps what a program prints, and interrupts it once when a text is in it.
+type canceller struct {
+	at  string
+	of  *exec.Cmd
+	out bytes.Buffer
+}
+
+func (c *canceller) Write(p []byte) (int, error) {
+	c.out.Write(p)
+	if c.at != "" && bytes.Contains(c.out.Bytes(), []byte(c.at)) {
+		c.at = ""
+		return len(p), c.of.Process.Signal(os.Interrupt)
+	}
+	return len(p), nil
 }
 
 // event is one line of act's.

@@ -1,11 +1,13 @@
 package ci_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // blocks are the YAML blocks of a section of the README.
@@ -227,6 +229,32 @@ jobs:
 	m.nothingLeft()
 }
 
+// TestCancelled: act, unlike GitHub, kills at once what a step runs, and runs no further step of the action. Nothing is
+// left of the forks all the same, and no times go to the cache.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "")
+	m.cancel = "[1/2] at work"
+	p := m.push(`
+on: push
+jobs:
+  test:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: boxer-ci/boxer@main
+        with:
+          backend: gvisor
+          count: 2
+          command: echo 'at work'; sleep 1000
+      - if: cancelled()
+        run: |
+          echo "marker: cancelled"
+`)
+	p.ended("test", "failure", "marker: cancelled")
+	p.mentions("test", "stub saved", false)
+	m.nothingLeft()
+}
+
 // uploaded checks that files are in an artifact.
 func (m *machine) uploaded(artifact string, files ...string) {
 	m.t.Helper()
@@ -237,19 +265,38 @@ func (m *machine) uploaded(artifact string, files ...string) {
 	}
 }
 
-// nothingLeft looks for what boxer keeps of sandboxes, and for mounts of it.
+// nothingLeft looks for what boxer keeps of sandboxes, for mounts and for processes. What was killed may be going still.
 func (m *machine) nothingLeft() {
 	m.t.Helper()
-	for _, pattern := range []string{"state/boxer/scopes/*", "run/boxer/*"} {
-		if left, _ := filepath.Glob(filepath.Join(m.base, pattern)); len(left) > 0 {
-			m.t.Errorf("left: %q", left)
+	var left []string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if left = m.left(); len(left) == 0 {
+			return
 		}
+	}
+	m.t.Errorf("left: %q", left)
+}
+
+func (m *machine) left() []string {
+	var left []string
+	for _, pattern := range []string{"state/boxer/scopes/*", "run/boxer/*"} {
+		found, _ := filepath.Glob(filepath.Join(m.base, pattern))
+		left = append(left, found...)
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if strings.Contains(string(mounts), m.base) {
-		m.t.Error("a mount is left")
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, m.base) {
+			left = append(left, line)
+		}
 	}
+	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, p := range processes {
+		if b, _ := os.ReadFile(p); bytes.Contains(b, []byte(m.base)) {
+			left = append(left, string(b))
+		}
+	}
+	return left
 }

@@ -17,6 +17,7 @@ import (
 // and variables, and says what it is told to say to GitHub.
 const notesCalls = `#!/bin/sh
 case $1 in version) echo "a stand-in for boxer"; exit ;; gc) echo "gc after $(ls "$STUBS/calls")"; exit ;; esac
+echo "started by $(cat /proc/$PPID/comm)"
 mkdir -p "$STUBS/calls"
 n=$(ls "$STUBS/calls" | wc -l)
 { printf '%s\0' "$@"; printf '\0'; env -0; } >"$STUBS/calls/$n"
@@ -131,6 +132,7 @@ jobs:
 `)
 	p.ended("test", "success", "marker: 42 tests")
 	p.prints("test", "a stand-in for boxer")
+	p.prints("test", "started by act") // and not by the step's shell, which alone GitHub signals
 	text := odd + "\nsecond 'line'"
 	want := []call{
 		{
@@ -290,7 +292,7 @@ func TestInputsAreSettings(t *testing.T) {
 		t.Errorf("the outputs are %q", got)
 	}
 	settings := strings.Fields(must(t, "..", "sed", "-n", `s/^settings=(\(.*\))$/\1/p`, ".github/action/words.sh"))
-	doctor := exec.Command("go", "run", "./cmd/boxer", "doctor", "--json")
+	doctor := exec.Command("go", "run", "./cmd/boxer", "doctor", "--json", "--backend", "host")
 	doctor.Dir, doctor.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
 	for _, s := range settings {
 		if _, ok := action.Inputs[strings.ToLower(s)]; !ok {
