@@ -56,8 +56,7 @@ func TestReadmeBlocksLint(t *testing.T) {
 }
 
 // TestReadmeJob runs the README's first block, with real forks, on a project that needs Redis.
-func TestReadmeJob(t *testing.T) {
-	t.Parallel()
+func TestReadmeJob(t *testing.T) { // not beside others: it keeps the processors busy by itself
 	m := newMachine(t, "node-redis")
 	p := m.push(gitHubBlock(t, 0))
 	p.ended("tests", "success", "stub uploaded: boxer-report from boxer-report")
@@ -77,8 +76,7 @@ func TestReadmeJob(t *testing.T) {
 }
 
 // TestReadmeMatrix runs the second block: two nodes, and a job that joins them, which is red if one of them is.
-func TestReadmeMatrix(t *testing.T) {
-	t.Parallel()
+func TestReadmeMatrix(t *testing.T) { // not beside others: it keeps the processors busy by itself
 	m := newMachine(t, "node-redis")
 	p := m.push(gitHubBlock(t, 1))
 	p.ended("node", "success", "stub uploaded: boxer-node-2 from boxer-report/node-2")
@@ -111,8 +109,7 @@ test('planted', () => { throw new Error('as planned'); });
 `
 
 // TestActionForReal: a failure, odd inputs and an install without a run, with real forks.
-func TestActionForReal(t *testing.T) {
-	t.Parallel()
+func TestActionForReal(t *testing.T) { // not beside others: it keeps the processors busy by itself
 	m := newMachine(t, "node-redis")
 	m.install()
 	m.write("test/planted.test.js", planted)
