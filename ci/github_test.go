@@ -108,7 +108,7 @@ const planted = `import test from 'node:test';
 test('planted', () => { throw new Error('as planned'); });
 `
 
-// TestActionForReal: a failure, odd inputs and an install without a run, with real forks.
+// TestActionForReal: a failure, odd inputs, a list of tests whose times are kept, and an install without a run.
 func TestActionForReal(t *testing.T) { // not beside others: it keeps the processors busy by itself
 	m := newMachine(t, "node-redis")
 	m.install()
@@ -154,6 +154,22 @@ jobs:
       - run: |
           sed 's/<i> {i}/1 1/' odd/text | cmp - odd/boxer-report/shard-1/odd.txt
           echo "marker: as it was"
+  listed:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: ` + checkout + `
+      - id: boxer
+        uses: boxer-ci/boxer@main
+        with:
+          count: 2
+          tests: |
+            test/c*.test.js
+            test/l*.test.js
+          command: node --test --test-concurrency=1 --test-reporter=junit --test-reporter-destination=reports/listed.xml
+          junit: reports/listed.xml
+      - run: |
+          echo "marker: ${{ steps.boxer.outputs.tests }} tests"
+          cat "$STUBS"/cache/*/timings.json
   install:
     runs-on: ubuntu-24.04
     steps:
@@ -173,6 +189,11 @@ jobs:
 	p.ended("odd", "success", "marker: as it was")
 	for _, line := range []string{`set "up"`, `it's "both" 1; a | b`, "no input is a variable", "a pipe fails"} {
 		p.mentions("odd", "[1/1] "+line, true)
+	}
+	p.ended("listed", "success", "marker: 12 tests")
+	p.mentions("listed", "stub saved: boxer-timings-v1-Linux-", true)
+	for _, unit := range []string{"cart", "leaderboard", "limiter", "lock"} {
+		p.mentions("listed", `"test/`+unit+`.test.js":{"runs":[`, true)
 	}
 	p.ended("install", "success", "marker: installed")
 	p.mentions("install", "shards", false)
