@@ -72,10 +72,11 @@ var layout = map[string]rule{
 	"report/ci":   {ours: []string{"report/text"}},
 	"report":      {theirs: []string{"github.com/joshdk/go-junit"}},
 	"release":     {},
+	"ci":          {tests: []string{"gopkg.in/yaml.v3"}},
 }
 
 // folders are all that may lie at the top.
-var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "release", "examples", ".ci", ".git", ".github"}
+var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "release", "examples", "ci", ".ci", ".git", ".github"}
 
 // vague are names of folders and files that say nothing.
 var vague = []string{"utils", "common", "helpers", "shared", "base", "misc"}

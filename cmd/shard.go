@@ -74,6 +74,7 @@ func (d deps) shardFlags(c *cobra.Command) {
 	d.setting(f, "artifacts", "`pattern` of other files to bring out (repeatable)")
 	d.setting(f, "worktree", "`private`: each child writes to its own copy, or shared: all write to the real one")
 	d.setting(f, "timeout", "time `limit` of each shard, such as 20m")
+	d.setting(f, "setup", "shell `line` to run once, after the services, in place of the setup of boxer.yaml (repeatable)")
 	d.setting(f, "env", "let a variable into the sandbox: `NAME`, NAME=value or PREFIX_* (repeatable)")
 	d.setting(f, "user", "`name` or number of the user inside")
 	d.switchSetting(f, "keep", "keep the children and the sandbox afterwards")

@@ -21,6 +21,7 @@ func newUp(d deps, run func(context.Context, upOptions) error) *cobra.Command {
 		Use: "up", Short: "Start the sandbox of this worktree: services, then setup",
 		Long: "Starts the sandbox of this worktree, with its services and its setup, and leaves it running.\nOne that runs already is left as it is.",
 	}
+	d.setting(c.Flags(), "setup", "shell `line` to run once, after the services, in place of the setup of boxer.yaml (repeatable)")
 	d.setting(c.Flags(), "env", "let a variable into the sandbox: `NAME`, NAME=value or PREFIX_* (repeatable)")
 	d.answers(c.Flags())
 	c.RunE = action(d, func(args []string, f *config.Faults) {

@@ -32,6 +32,35 @@ func project(t *testing.T, yaml string) Request {
 	return Request{Dir: dir, Scope: scope, Env: []string{"HOME=/home/me"}, Flags: map[string][]string{}}
 }
 
+// TestSetupOfTheCall: the workflow's lines replace those of a file that it may not trust.
+func TestSetupOfTheCall(t *testing.T) {
+	t.Parallel()
+	r := project(t, "setup: [{run: theirs, user: postgres}]\n")
+	for _, row := range []struct {
+		env   string
+		flags []string
+		want  []runner.SetupStep
+		from  string
+	}{
+		{"", nil, []runner.SetupStep{{Run: "theirs", User: "postgres"}}, "boxer.yaml:1"},
+		{"make db\n\n  echo 'it is'; echo $x \n", nil, []runner.SetupStep{{Run: "make db"}, {Run: "echo 'it is'; echo $x"}}, "BOXER_SETUP"},
+		{"make db", []string{"one", "two words"}, []runner.SetupStep{{Run: "one"}, {Run: "two words"}}, "--setup"},
+	} {
+		r.Env, r.Flags = []string{"BOXER_SETUP=" + row.env}, map[string][]string{}
+		if row.flags != nil {
+			r.Flags["setup"] = row.flags
+		}
+		c, err := Load(r)
+		if err != nil || !reflect.DeepEqual(c.Setup, row.want) || c.From("setup") != row.from {
+			t.Errorf("%q %q: got %+v from %q, %v", row.env, row.flags, c.Setup, c.From("setup"), err)
+		}
+	}
+	r.Flags["setup"] = []string{" "}
+	if _, err := Load(r); err == nil {
+		t.Error("an empty line is taken")
+	}
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

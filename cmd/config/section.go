@@ -13,7 +13,10 @@ func (d document) top(root *yaml.Node, c *Config) map[string]given {
 	found := map[string]given{}
 	d.mapping(root, "", append(d.settings("", found),
 		field{"services", func(n *yaml.Node) { c.Services = d.services(n) }},
-		field{"setup", func(n *yaml.Node) { c.Setup = d.setup(n) }},
+		field{"setup", func(n *yaml.Node) {
+			c.Setup = d.setup(n)
+			found["setup"] = given{words: lines(c.Setup), list: true, source: d.at(n)}
+		}},
 		field{"smolvm", func(n *yaml.Node) { d.smolvm(n, &c.Smolvm) }},
 		field{"shard", func(n *yaml.Node) { d.mapping(n, "shard", d.settings("shard.", found)...) }},
 	)...)
@@ -116,6 +119,15 @@ func (d document) setup(n *yaml.Node) []runner.SetupStep {
 			continue
 		}
 		out = append(out, s)
+	}
+	return out
+}
+
+// lines are what doctor shows of the steps.
+func lines(steps []runner.SetupStep) []string {
+	out := make([]string, len(steps))
+	for i, s := range steps {
+		out[i] = s.Run
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -30,6 +31,7 @@ var settings = []setting{
 	{key: "env", flag: "env", list: true, adds: true, set: setEnv},
 	{key: "hide", list: true, set: words(func(c *Config) *[]string { return &c.Hide })},
 	{key: "show", list: true, set: words(func(c *Config) *[]string { return &c.Show })},
+	{key: "setup", flag: "setup", fileless: true, list: true, set: setSetup}, // in the file a section of its own
 	{key: "user", flag: "user", fileless: true, set: text(func(c *Config) *string { return &c.User })},
 	{key: "trust", flag: "trust", fileless: true, list: true, byDefault: []string{"auto"}, set: setTrust},
 	{key: "color", flag: "color", fileless: true, byDefault: []string{"auto"},
@@ -204,6 +206,21 @@ func setWorktree(c *Config, g given) error {
 		c.Shard.Worktree = runner.Live
 	default:
 		return notOneOf(g.last(), []string{"private", "shared"})
+	}
+	return nil
+}
+
+// setSetup puts the lines of a flag or variable in the place of what the file says.
+func setSetup(c *Config, g given) error {
+	if inFile("setup", g.source) != "" {
+		return nil // read already, with users and time limits
+	}
+	c.Setup = nil
+	for _, line := range g.words {
+		if strings.TrimSpace(line) == "" {
+			return errors.New("a setup line is empty")
+		}
+		c.Setup = append(c.Setup, runner.SetupStep{Run: line})
 	}
 	return nil
 }
