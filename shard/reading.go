@@ -5,6 +5,7 @@ import (
 
 	"github.com/boxer-ci/boxer/report"
 	"github.com/boxer-ci/boxer/shard/plan"
+	"github.com/boxer-ci/boxer/shard/timing"
 	"github.com/boxer-ci/boxer/shard/units"
 )
 
@@ -35,26 +36,43 @@ func (r *run) read(a *attempt) {
 	for _, j := range a.jobs {
 		given[j.Unit.Key] = true
 	}
+	var cases []timing.Result
 	visit := func(c report.Case) {
-		if c.Suite != "boxer" || c.Classname != "boxer" {
-			rd.add(c, r.deal, given)
+		if c.Suite == "boxer" && c.Classname == "boxer" {
+			return
+		}
+		m := mention(c)
+		rd.add(c, m, r.deal, given)
+		if r.deal != nil {
+			cases = append(cases, timing.Result{Mention: m, Seconds: c.Seconds})
 		}
 	}
 	o := report.Options{AllowEmpty: "yes", Reruns: r.options.Reruns, Visit: visit}
 	rep, err := report.Merge([]report.Attempt{a.forReport(r.options)}, o, "")
 	rd.whole = err == nil && len(rep.Unread) == 0 && len(rep.Shards) > 0 && rep.Shards[0].Checked
+	if r.deal != nil {
+		for key, took := range timing.Import(cases, r.deal.index) {
+			if u := rd.units[key]; u != nil {
+				u.took = took
+			}
+		}
+	}
 }
 
-func (rd *reading) add(c report.Case, d *deal, given map[string]bool) {
+func mention(c report.Case) units.Mention {
+	return units.Mention{File: c.File, SuiteFile: c.SuiteFile, Class: c.Classname, Suite: c.Suite, Name: c.Name}
+}
+
+func (rd *reading) add(c report.Case, m units.Mention, d *deal, given map[string]bool) {
 	id := c.Suite + "\x00" + c.Classname + "\x00" + c.Name
 	rd.tests[id] = rd.tests[id] || c.Status.Bad()
 	if d == nil {
 		return
 	}
-	key := d.unitOf(c)
+	key := d.index.Unit(m)
 	switch {
 	case key == "":
-		rd.vague = rd.vague || !namesFile(c)
+		rd.vague = rd.vague || !m.NamesFile()
 	case given[key]:
 		u := rd.units[key]
 		if u == nil {
@@ -62,7 +80,6 @@ func (rd *reading) add(c report.Case, d *deal, given map[string]bool) {
 			rd.units[key] = u
 		}
 		u.cases++
-		u.took += time.Duration(c.Seconds * float64(time.Second))
 		if c.Status.Bad() {
 			u.bad++
 		}
@@ -70,27 +87,6 @@ func (rd *reading) add(c report.Case, d *deal, given map[string]bool) {
 		rd.others = append(rd.others, key)
 	}
 }
-
-// unitOf finds the unit that a test belongs to, "" if its report does not say.
-func (d *deal) unitOf(c report.Case) string {
-	for _, file := range []string{c.File, c.SuiteFile} {
-		if key := d.index.File(file); key != "" {
-			return key
-		}
-	}
-	if namesFile(c) {
-		return "" // another file than those listed, whatever its class is called
-	}
-	for _, name := range []string{c.Classname, c.Suite} {
-		if key := d.index.Class(name); key != "" {
-			return key
-		}
-	}
-	return ""
-}
-
-// namesFile says whether the report tells which file a test is from, listed or not.
-func namesFile(c report.Case) bool { return units.Pathlike(c.File) || units.Pathlike(c.SuiteFile) }
 
 // bad is how many tests failed.
 func (rd *reading) bad() int {

@@ -28,21 +28,10 @@ func (o Options) imported(book *timing.Book, list []units.Unit) (warnings []stri
 	if len(o.TimingsFrom) == 0 {
 		return nil
 	}
-	unknown, keys := []units.Unit{}, []string{}
-	known := book.Expect(list).Known
-	for _, u := range list {
-		if !known[u.Key] {
-			unknown, keys = append(unknown, u), append(keys, u.Key)
-		}
-	}
 	var cases []timing.Result
 	in := report.Attempt{Shard: 1, Of: 1, Attempt: 1, Merged: true, Reports: o.TimingsFrom}
 	rep, err := report.Merge([]report.Attempt{in}, report.Options{AllowEmpty: "yes", Visit: func(c report.Case) {
-		file := c.File
-		if file == "" {
-			file = c.SuiteFile
-		}
-		cases = append(cases, timing.Result{File: file, Class: c.Classname, Suite: c.Suite, Name: c.Name, Seconds: c.Seconds})
+		cases = append(cases, timing.Result{Mention: mention(c), Seconds: c.Seconds})
 	}}, "")
 	for _, e := range rep.Unread {
 		err = errors.Join(err, e)
@@ -50,7 +39,11 @@ func (o Options) imported(book *timing.Book, list []units.Unit) (warnings []stri
 	if err != nil {
 		warnings = append(warnings, fmt.Sprintf("the times of earlier reports are not all known: %v", err))
 	}
-	book.Update(timing.Import(cases, keys))
+	took := timing.Import(cases, units.NewIndex(list, o.Dir, o.Scope.Worktree))
+	for key := range book.Expect(list).Known {
+		delete(took, key)
+	}
+	book.Update(took)
 	return warnings
 }
 

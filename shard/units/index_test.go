@@ -26,8 +26,8 @@ func TestIndex(t *testing.T) {
 		"":                                  "",
 		"c.test.js":                         "",
 	} {
-		if got := x.File(name); got != want {
-			t.Errorf("File(%q) = %q, want %q", name, got, want)
+		if got := x.Unit(Mention{File: name}); got != want {
+			t.Errorf("the file %q: %q, want %q", name, got, want)
 		}
 	}
 	for name, want := range map[string]string{
@@ -41,8 +41,8 @@ func TestIndex(t *testing.T) {
 		"the cart is empty":         "",
 		"cart":                      "",
 	} {
-		if got := x.Class(name); got != want {
-			t.Errorf("Class(%q) = %q, want %q", name, got, want)
+		if got := x.Unit(Mention{Class: name}); got != want {
+			t.Errorf("the class %q: %q, want %q", name, got, want)
 		}
 	}
 }
