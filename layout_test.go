@@ -65,10 +65,11 @@ var layout = map[string]rule{
 	"report/text": {},
 	"report/ci":   {ours: []string{"report/text"}},
 	"report":      {theirs: []string{"github.com/joshdk/go-junit"}},
+	"ci":          {tests: []string{"gopkg.in/yaml.v3"}},
 }
 
 // folders are all that may lie at the top.
-var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "examples", ".ci", ".git", ".github"}
+var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "examples", "ci", ".ci", ".git", ".github"}
 
 // vague are names of folders and files that say nothing.
 var vague = []string{"utils", "common", "helpers", "shared", "base", "misc"}

@@ -110,6 +110,9 @@ func runMerge(ctx context.Context, o mergeOptions) error {
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
 		return cause
 	}
+	if len(o.inputs.folders) > 0 && o.outputFile() == "" {
+		o.tellCI(o.nodes().Out, result, err)
+	}
 	if o.call.json && result.ReportDir != "" {
 		b, failed := result.JSON()
 		if failed == nil {

@@ -23,28 +23,53 @@ func (o *shardOptions) tellCI(code int, result shard.Result) {
 	}
 	run := result.CI(o.run, o.getenv("GITHUB_WORKSPACE"))
 	run.ExitCode = code
-	o.append("GITHUB_STEP_SUMMARY", func(path string) error { return ci.WriteSummary(path, run) })
-	o.append("GITHUB_OUTPUT", func(path string) error { return ci.WriteOutputs(path, run) })
+	o.tellGitHub(run)
 	io.WriteString(o.run.Out, ci.Annotations(run))
 }
 
 // tellStart is tellCI for a run that never came to its tests.
 func (o *shardOptions) tellStart(err error) {
-	if o.run.CI != ci.GitHub {
-		return
+	if o.run.CI == ci.GitHub {
+		o.tellFailure(o.run.Out, codeOf(err, "shard"), err)
 	}
-	code := codeOf(err, "shard")
-	o.append("GITHUB_OUTPUT", func(path string) error { return ci.WriteExitCode(path, code) })
-	io.WriteString(o.run.Out, ci.Annotations(ci.Run{ExitCode: code, Ledger: o.masker().Mask(err.Error())}))
+}
+
+// tellCI is the same for a merge. The nodes have shown their failures beside the code, so only the verdict is.
+func (o mergeOptions) tellCI(out io.Writer, result shard.Result, err error) {
+	switch {
+	case ci.Detect(o.getenv) != ci.GitHub:
+	case result.ReportDir == "":
+		o.tellFailure(out, result.ExitCode, err)
+	default:
+		run := result.CI(shard.Options{}, o.getenv("GITHUB_WORKSPACE"))
+		o.tellGitHub(run)
+		run.Failed = nil
+		io.WriteString(out, ci.Annotations(run))
+	}
+}
+
+func (d deps) tellGitHub(run ci.Run) {
+	d.append("GITHUB_STEP_SUMMARY", func(path string) error { return ci.WriteSummary(path, run) })
+	d.append("GITHUB_OUTPUT", func(path string) error { return ci.WriteOutputs(path, run) })
+}
+
+// tellFailure is for what ended before there were results.
+func (d deps) tellFailure(out io.Writer, code int, err error) {
+	d.append("GITHUB_OUTPUT", func(path string) error { return ci.WriteExitCode(path, code) })
+	said := ""
+	if err != nil {
+		said = d.masker().Mask(err.Error())
+	}
+	io.WriteString(out, ci.Annotations(ci.Run{ExitCode: code, Ledger: said}))
 }
 
 // append writes to a file of the step, if there is one.
-func (o *shardOptions) append(variable string, write func(path string) error) {
-	path := o.getenv(variable)
+func (d deps) append(variable string, write func(path string) error) {
+	path := d.getenv(variable)
 	if path == "" {
 		return
 	}
 	if err := write(path); err != nil {
-		o.say("%s was not written: %s", variable, plain(err))
+		d.say("%s was not written: %s", variable, plain(err))
 	}
 }

@@ -26,6 +26,7 @@ until runsc exec parent redis-cli ping 2>/dev/null | grep -q PONG; do sleep 0.02
 start=$(date +%s%N)
 quiet checkpoint -leave-running -image-path "$dir/image" parent
 for i in $(seq "$children"); do quiet restore -detach -bundle "$dir/parent" -image-path "$dir/image" "c$(printf %03d "$i")" & done
+# shellcheck disable=SC2046 # a word for each process is what is wanted
 wait $(jobs -p)
 since fork "$start"
 
@@ -35,5 +36,6 @@ since exec "$start"
 
 start=$(date +%s%N)
 for i in $(seq "$children"); do quiet delete -force "c$(printf %03d "$i")" & done
+# shellcheck disable=SC2046 # a word for each process is what is wanted
 wait $(jobs -p)
 since remove "$start"
