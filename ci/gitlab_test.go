@@ -1,8 +1,6 @@
 package ci_test
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/xml"
 	"errors"
 	"net/http"
@@ -218,10 +216,11 @@ func TestGitLabFailure(t *testing.T) {
 	r.release()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(r.template)) }))
 	t.Cleanup(server.Close)
-	sum := sha256.Sum256([]byte(r.template))
+	r.write("boxer.yml", r.template)
+	sum := must(t, r.dir, "sh", "-c", "openssl dgst -sha256 -binary boxer.yml | openssl base64 -A") // as the README says
 	block := blocks(t, "In GitLab CI")[2]
 	block = replace(t, block, "https://raw.githubusercontent.com", server.URL)
-	block = replace(t, block, "sha256-"+strings.Repeat("A", 43)+"=", "sha256-"+base64.StdEncoding.EncodeToString(sum[:]))
+	block = replace(t, block, "sha256-"+strings.Repeat("A", 43)+"=", "sha256-"+sum)
 	block += `    inputs:
       job-name: tests
       count: "2"
