@@ -81,7 +81,7 @@ func (r *repository) write(name, text string) {
 type pipeline struct {
 	t    *testing.T
 	code int
-	out  string
+	out  string // without colours, which GitLab shows
 }
 
 // run commits the project with a .gitlab-ci.yml and runs its pipeline, in the project itself and job by job: with a copy
@@ -105,7 +105,7 @@ func (r *repository) run(config string, flags ...string) pipeline {
 			r.t.Logf("gitlab-ci-local printed\n%s", out)
 		}
 	})
-	return pipeline{r.t, c.ProcessState.ExitCode(), string(out)}
+	return pipeline{r.t, c.ProcessState.ExitCode(), regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(string(out), "")}
 }
 
 // ended checks the pipeline's exit code.
@@ -174,19 +174,38 @@ func nodeProject(t *testing.T) *repository {
 	return r
 }
 
-// TestGitLabReadme runs the README's first block, as long as there is no release: from a copy of the template, and with
-// boxer built from source.
-func TestGitLabReadme(t *testing.T) {
+// TestGitLabFromSource runs what there is as long as there is no release, with boxer built from source: the README's
+// first block, from a copy of the template, and the pipeline without the template.
+func TestGitLabFromSource(t *testing.T) {
 	t.Parallel()
-	r := nodeProject(t)
-	r.env = append(r.env, source(t, "v0.0.0-readme")...)
-	r.write(".gitlab/boxer.yml", replace(t, r.template, "default: 0.1.0\n", "default: 0.0.0-readme\n"))
-	p := r.run(blocks(t, "In GitLab CI")[0])
-	p.ended(0)
-	p.prints("boxer: [1/1]", "boxer: this template has no checksum of "+asset("0.0.0-readme")+": building v0.0.0-readme from source")
-	p.prints("boxer: [1/1]", "boxer v0.0.0-readme")
-	p.prints("boxer: [1/1]", "boxer: nothing to reclaim") // after_script
-	r.holds("boxer", "boxer-report/junit.xml", 4, 0)
+	version, env := source(t)
+	t.Run("the README", func(t *testing.T) {
+		r := nodeProject(t)
+		r.env = append(r.env, env...)
+		r.write(".gitlab/boxer.yml", replace(t, r.template, "default: 0.1.0\n", "default: "+version+"\n"))
+		p := r.run(blocks(t, "In GitLab CI")[0])
+		p.ended(0)
+		p.prints("boxer: [1/1]", "boxer: this template has no checksum of "+asset(version)+": building v"+version+" from source")
+		p.prints("boxer: [1/1]", "boxer v"+version)
+		p.prints("boxer: [1/1]", "boxer: nothing to reclaim") // after_script
+		r.holds("boxer", "boxer-report/junit.xml", 4, 0)
+	})
+	t.Run("plain", func(t *testing.T) {
+		r := newRepository(t, "")
+		r.env = append(r.env, env...)
+		r.write("test.sh", testScript)
+		config, err := os.ReadFile("../examples/gitlab/plain.yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := regexp.MustCompile(`(?m)^  image: .*\n`).ReplaceAllString(string(config), "")
+		p := r.run(replace(t, text, "v0.1.0", "v"+version))
+		p.ended(0)
+		p.prints("tests: [2/2]", "[3/4] marker 3 of 4")
+		p.prints("tests: [1/2]", "boxer: nothing to reclaim")
+		p.prints("merge", "4 shards · 4 tests · each ran once")
+		r.holds("merge", "boxer-report/junit.xml", 4, 0)
+	})
 }
 
 // TestGitLabNodes runs the README's block with two machines, from a component.
@@ -263,25 +282,6 @@ func TestGitLabMonorepo(t *testing.T) {
 		p.prints(row.job+": [1/1]", row.line)
 		r.holds(row.job, "boxer-report/junit.xml", row.tests, 0)
 	}
-}
-
-// TestGitLabPlain runs the pipeline without the template.
-func TestGitLabPlain(t *testing.T) {
-	t.Parallel()
-	r := newRepository(t, "")
-	r.env = append(r.env, source(t, "v0.0.0-plain")...)
-	r.write("test.sh", testScript)
-	config, err := os.ReadFile("../examples/gitlab/plain.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := regexp.MustCompile(`(?m)^  image: .*\n`).ReplaceAllString(string(config), "")
-	p := r.run(replace(t, text, "v0.1.0", "v0.0.0-plain"))
-	p.ended(0)
-	p.prints("tests: [2/2]", "[3/4] marker 3 of 4")
-	p.prints("tests: [1/2]", "boxer: nothing to reclaim")
-	p.prints("merge", "4 shards · 4 tests · each ran once")
-	r.holds("merge", "boxer-report/junit.xml", 4, 0)
 }
 
 // testScript is a test command for shard $1 of $2.

@@ -39,36 +39,39 @@ func program(t *testing.T) string {
 	return b
 }
 
-// source lets `go install` find what lies here as a version of boxer, and returns the variables for that. Version must
-// be of the test alone: it goes through Go's module cache, and is removed from there.
-func source(t *testing.T, version string) []string {
+// source lets `go install` find what lies here as a version of boxer, and returns that and the variables for it. It goes
+// through Go's module cache, under a version of this process alone, and is removed from there.
+func source(t *testing.T) (version string, env []string) {
 	t.Helper()
+	version = fmt.Sprintf("0.0.0-test%d", os.Getpid())
 	proxy := t.TempDir()
 	dir := filepath.Join(proxy, "github.com/boxer-ci/boxer/@v")
 	mod, err := os.ReadFile("../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(dir, version+".info"), `{"Version": "`+version+`", "Time": "2026-01-02T03:04:05Z"}`)
-	writeFile(t, filepath.Join(dir, version+".mod"), string(mod))
-	if err := zipModule(filepath.Join(dir, version+".zip"), version, must(t, "..", "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")); err != nil {
+	writeFile(t, filepath.Join(dir, "v"+version+".info"), `{"Version": "v`+version+`", "Time": "2026-01-02T03:04:05Z"}`)
+	writeFile(t, filepath.Join(dir, "v"+version+".mod"), string(mod))
+	writeFile(t, filepath.Join(dir, "list"), "v"+version+"\n")
+	files := must(t, "..", "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err := zipModule(filepath.Join(dir, "v"+version+".zip"), "v"+version, files); err != nil {
 		t.Fatal(err)
 	}
 	cached := goEnv(t, "GOMODCACHE")
-	forget := func() {
-		tree := filepath.Join(cached, "github.com/boxer-ci/boxer@"+version)
-		files, _ := filepath.Glob(filepath.Join(cached, "cache/download/github.com/boxer-ci/boxer/@v", version+".*"))
-		err := exec.Command("chmod", "-R", "u+w", tree).Run() // a tree that is not there is none to remove
-		if err == nil {
-			err = os.RemoveAll(tree)
+	t.Cleanup(func() {
+		tree := filepath.Join(cached, "github.com/boxer-ci/boxer@v"+version)
+		files, err := filepath.Glob(filepath.Join(cached, "cache/download/github.com/boxer-ci/boxer/@v/v"+version+".*"))
+		if exec.Command("chmod", "-R", "u+w", tree).Run() == nil { // it is there
+			err = errors.Join(err, os.RemoveAll(tree))
 		}
 		for _, f := range files {
 			err = errors.Join(err, os.Remove(f))
 		}
-	}
-	forget()
-	t.Cleanup(forget)
-	return []string{"GOPROXY=file://" + proxy + "," + goEnv(t, "GOPROXY"), "GONOSUMDB=github.com/boxer-ci/boxer"}
+		if err != nil {
+			t.Error("what cannot be removed is left: ", err)
+		}
+	})
+	return version, []string{"GOPROXY=file://" + proxy + "," + goEnv(t, "GOPROXY"), "GONOSUMDB=github.com/boxer-ci/boxer"}
 }
 
 // zipModule makes the archive of the module, without the modules inside it.

@@ -8,4 +8,4 @@ if [ -z "$packages" ]; then
 fi
 mkdir -p reports
 # shellcheck disable=SC2086 # one word for each package
-exec go tool gotestsum --format testname --junitfile "reports/api-$1.xml" -- -count=1 $packages
+exec bin/gotestsum --format testname --junitfile "reports/api-$1.xml" -- -count=1 $packages
