@@ -69,6 +69,11 @@ func TestGitLabInputs(t *testing.T) {
 	for name := range readTemplate(t).inputs {
 		have = append(have, name)
 	}
+	for _, name := range []string{"command", "count", "tests", "list", "setup", "env", "junit", "artifacts", "backend", "worktree", "retries", "timeout"} {
+		if d := readTemplate(t).inputs[name].Default; d.Value != "" || d.Tag != "!!str" {
+			t.Errorf("input %s is %q where nobody gives it, and so wins over boxer.yaml", name, d.Value)
+		}
+	}
 	slices.Sort(told)
 	slices.Sort(have)
 	if !slices.Equal(told, have) {
