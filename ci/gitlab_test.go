@@ -192,7 +192,7 @@ func TestGitLabFromSource(t *testing.T) {
 	})
 	t.Run("plain", func(t *testing.T) {
 		r := newRepository(t, "")
-		r.env = append(r.env, env...)
+		r.env = append(append(r.env, env...), "GOPATH="+t.TempDir(), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
 		r.write("test.sh", testScript)
 		config, err := os.ReadFile("../examples/gitlab/plain.yml")
 		if err != nil {
