@@ -6,6 +6,7 @@ require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/joshdk/go-junit v1.0.0
 	github.com/klauspost/compress v1.20.4
+	github.com/maruel/natural v1.3.0
 	github.com/mattn/go-shellwords v1.0.16
 	github.com/opencontainers/runtime-spec v1.2.1
 	github.com/rogpeppe/go-internal v1.16.0

@@ -13,8 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -47,6 +48,9 @@ type machine struct {
 	project string   // a git repository
 	action  string   // a copy of this repository
 	env     []string // besides that of the test
+	act     string   // the program
+	user    *syscall.Credential
+	cancel  string // when act prints this, the workflow is cancelled
 }
 
 // newMachine has a copy of an example as its project, with its packages installed; "" is an empty project.
@@ -61,7 +65,9 @@ func newMachine(t *testing.T, example string) *machine {
 			t.Errorf("what cannot be removed is left: %v", err)
 		}
 	})
-	m := &machine{t: t, base: base, project: filepath.Join(base, "project"), action: filepath.Join(base, "action")}
+	m := &machine{
+		t: t, base: base, project: filepath.Join(base, "project"), action: filepath.Join(base, "action"), act: tool(t, "bin/act"),
+	}
 	for _, dir := range []string{m.project, m.action, filepath.Join(base, "stubs"), filepath.Join(base, "run")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -129,26 +135,46 @@ func (m *machine) push(workflow string, flags ...string) pushed {
 		"push", "--json", "-W", ".github/workflows/test.yml", "-P", "ubuntu-24.04=-self-hosted", "--no-cache-server",
 		"--local-repository", "boxer-ci/boxer@main=" + m.action,
 	}
-	stubs, err := filepath.Abs("testdata/stubs")
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	stubs := filepath.Join(m.action, "ci/testdata/stubs")
 	for _, action := range []string{cache, upload, download} {
 		name := strings.TrimPrefix(strings.Split(action, "@")[0], "actions/")
 		args = append(args, "--local-repository", action+"="+filepath.Join(stubs, name))
 	}
-	c := exec.Command(tool(m.t, "bin/act"), append(args, flags...)...)
+	c := exec.Command(m.act, append(args, flags...)...)
 	c.Dir, c.Env = m.project, append(os.Environ(), m.env...)
-	out, err := c.CombinedOutput()
+	if m.user != nil {
+		must(m.t, ".", "chown", "-R", strconv.Itoa(int(m.user.Uid)), m.base)
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: m.user}
+	}
+	canceller := &canceller{at: m.cancel, of: c}
+	c.Stdout, c.Stderr = canceller, canceller
+	err := c.Run()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		m.t.Fatal(err)
 	}
+	out := canceller.out.Bytes()
 	m.t.Cleanup(func() {
 		if m.t.Failed() {
 			m.t.Logf("act printed\n%s", readable(out))
 		}
 	})
 	return pushed{t: m.t, events: events(out)}
+}
+
+// canceller keeps what a program prints, and interrupts it once when a text is in it.
+type canceller struct {
+	at  string
+	of  *exec.Cmd
+	out bytes.Buffer
+}
+
+func (c *canceller) Write(p []byte) (int, error) {
+	c.out.Write(p)
+	if c.at != "" && bytes.Contains(c.out.Bytes(), []byte(c.at)) {
+		c.at = ""
+		return len(p), c.of.Process.Signal(os.Interrupt)
+	}
+	return len(p), nil
 }
 
 // event is one line of act's.
@@ -184,77 +210,6 @@ func readable(out []byte) string {
 	for _, e := range events(out) {
 		line, _, _ := strings.Cut(e.Msg, "\n") // what act says of a step ends with its whole script
 		b.WriteString(e.Job + " | " + line + "\n")
-	}
-	return b.String()
-}
-
-// pushed is what came of a workflow.
-type pushed struct {
-	t      *testing.T
-	events []event
-}
-
-// ended checks how a job ended in the end, and that it printed the marker, which says that it ran at all: act calls a
-// job successful that no runner takes.
-func (p pushed) ended(job, result, marker string) {
-	p.t.Helper()
-	var results []string
-	for _, e := range p.events {
-		if e.JobID == job && e.Result != "" {
-			results = append(results, e.Result)
-		}
-	}
-	if len(results) == 0 || slices.ContainsFunc(results, func(r string) bool { return r != result }) {
-		p.t.Errorf("job %s ended with %q, want %s", job, results, result)
-	}
-	p.prints(job, marker)
-}
-
-// printed are the lines of a job's programs.
-func (p pushed) printed(job string) []string {
-	var out []string
-	for _, e := range p.events {
-		if e.JobID == job && e.Raw {
-			out = append(out, strings.TrimRight(e.Msg, "\r\n"))
-		}
-	}
-	return out
-}
-
-// prints checks that a job printed a line.
-func (p pushed) prints(job, line string) {
-	p.t.Helper()
-	if !slices.Contains(p.printed(job), line) {
-		p.t.Errorf("job %s did not print %q", job, line)
-	}
-}
-
-// mentions checks whether a text is in what a job printed.
-func (p pushed) mentions(job, text string, want bool) {
-	p.t.Helper()
-	if got := strings.Contains(strings.Join(p.printed(job), "\n"), text); got != want {
-		p.t.Errorf("job %s printed %q: %v, want %v", job, text, got, want)
-	}
-}
-
-// output is what a step set, and not one inside of it.
-func (p pushed) output(job, step, name string) string {
-	value := ""
-	for _, e := range p.events {
-		if e.JobID == job && e.Command == "set-output" && e.Name == name && slices.Equal(e.StepID, []string{step}) {
-			value = e.Arg
-		}
-	}
-	return value
-}
-
-// summary is what a job's steps wrote for people.
-func (p pushed) summary(job string) string {
-	var b strings.Builder
-	for _, e := range p.events {
-		if e.JobID == job && e.Command == "summary" {
-			b.WriteString(e.Content)
-		}
 	}
 	return b.String()
 }

@@ -1,10 +1,13 @@
 package ci_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // blocks are the YAML blocks of a section of the README.
@@ -53,8 +56,7 @@ func TestReadmeBlocksLint(t *testing.T) {
 }
 
 // TestReadmeJob runs the README's first block, with real forks, on a project that needs Redis.
-func TestReadmeJob(t *testing.T) {
-	t.Parallel()
+func TestReadmeJob(t *testing.T) { // not beside others: it keeps the processors busy by itself
 	m := newMachine(t, "node-redis")
 	p := m.push(gitHubBlock(t, 0))
 	p.ended("tests", "success", "stub uploaded: boxer-report from boxer-report")
@@ -74,8 +76,7 @@ func TestReadmeJob(t *testing.T) {
 }
 
 // TestReadmeMatrix runs the second block: two nodes, and a job that joins them, which is red if one of them is.
-func TestReadmeMatrix(t *testing.T) {
-	t.Parallel()
+func TestReadmeMatrix(t *testing.T) { // not beside others: it keeps the processors busy by itself
 	m := newMachine(t, "node-redis")
 	p := m.push(gitHubBlock(t, 1))
 	p.ended("node", "success", "stub uploaded: boxer-node-2 from boxer-report/node-2")
@@ -107,9 +108,8 @@ const planted = `import test from 'node:test';
 test('planted', () => { throw new Error('as planned'); });
 `
 
-// TestActionForReal: a failure, odd inputs and an install without a run, with real forks.
-func TestActionForReal(t *testing.T) {
-	t.Parallel()
+// TestActionForReal: a failure, odd inputs, a list of tests whose times are kept, and an install without a run.
+func TestActionForReal(t *testing.T) { // not beside others: it keeps the processors busy by itself
 	m := newMachine(t, "node-redis")
 	m.install()
 	m.write("test/planted.test.js", planted)
@@ -152,8 +152,24 @@ jobs:
             false | true || echo 'a pipe fails'
           artifacts: odd.txt
       - run: |
-          cmp odd/text odd/boxer-report/shard-1/odd.txt
+          sed 's/<i> {i}/1 1/' odd/text | cmp - odd/boxer-report/shard-1/odd.txt
           echo "marker: as it was"
+  listed:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: ` + checkout + `
+      - id: boxer
+        uses: boxer-ci/boxer@main
+        with:
+          count: 2
+          tests: |
+            test/c*.test.js
+            test/l*.test.js
+          command: node --test --test-concurrency=1 --test-reporter=junit --test-reporter-destination=reports/listed.xml
+          junit: reports/listed.xml
+      - run: |
+          echo "marker: ${{ steps.boxer.outputs.tests }} tests"
+          cat "$STUBS"/cache/*/timings.json
   install:
     runs-on: ubuntu-24.04
     steps:
@@ -174,8 +190,86 @@ jobs:
 	for _, line := range []string{`set "up"`, `it's "both" 1; a | b`, "no input is a variable", "a pipe fails"} {
 		p.mentions("odd", "[1/1] "+line, true)
 	}
+	p.ended("listed", "success", "marker: 12 tests")
+	p.mentions("listed", "stub saved: boxer-timings-v1-Linux-", true)
+	for _, unit := range []string{"cart", "leaderboard", "limiter", "lock"} {
+		p.mentions("listed", `"test/`+unit+`.test.js":{"runs":[`, true)
+	}
 	p.ended("install", "success", "marker: installed")
 	p.mentions("install", "shards", false)
+	m.nothingLeft()
+}
+
+// TestReleaseAsOrdinaryUser: on GitHub's machines nobody is root. The action takes a released archive there, and forks.
+func TestReleaseAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("the other tests run as an ordinary user already")
+	}
+	m := newMachine(t, "")
+	built := filepath.Join(m.base, "boxer")
+	must(t, "..", "env", "CGO_ENABLED=0", "go", "build", "-o", built, "./cmd/boxer")
+	b, err := os.ReadFile(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := publish(t, string(b))
+	m.pin("9.9.9", r.sum)
+	act, err := os.ReadFile(m.act)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.act = filepath.Join(m.base, "act") // the folder of the tools may be closed to others
+	writeFile(t, m.act, string(act))
+	m.user = &syscall.Credential{Uid: 12345, Gid: 12345}
+	m.env = append(m.env, "BOXER_RELEASES="+r.url, "HOME="+m.base)
+	must(t, ".", "chmod", "755", m.base)
+	p := m.push(`
+on: push
+jobs:
+  test:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: boxer-ci/boxer@main
+        with:
+          backend: gvisor
+          count: 2
+          command: echo "shard <i> of <n> as $(id -u)"
+      - run: |
+          echo "marker: as $(id -u)"
+`)
+	p.ended("test", "success", "marker: as 12345")
+	p.mentions("test", "[1/2] shard 1 of 2 as 0", true)
+	p.mentions("test", "[2/2] shard 2 of 2 as 0", true)
+	if n := r.asked.Load(); n != 1 {
+		t.Errorf("%d archives were asked for", n)
+	}
+	m.nothingLeft()
+}
+
+// TestCancelled: act, unlike GitHub, kills at once what a step runs, and runs no further step of the action. Nothing is
+// left of the forks all the same, and no times go to the cache.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "")
+	m.cancel = "[1/2] at work"
+	p := m.push(`
+on: push
+jobs:
+  test:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: boxer-ci/boxer@main
+        with:
+          backend: gvisor
+          count: 2
+          command: echo 'at work'; sleep 1000
+      - if: cancelled()
+        run: |
+          echo "marker: cancelled"
+`)
+	p.ended("test", "failure", "marker: cancelled")
+	p.mentions("test", "stub saved", false)
 	m.nothingLeft()
 }
 
@@ -189,19 +283,38 @@ func (m *machine) uploaded(artifact string, files ...string) {
 	}
 }
 
-// nothingLeft looks for what boxer keeps of sandboxes, and for mounts of it.
+// nothingLeft looks for what boxer keeps of sandboxes, for mounts and for processes. What was killed may be going still.
 func (m *machine) nothingLeft() {
 	m.t.Helper()
-	for _, pattern := range []string{"state/boxer/scopes/*", "run/boxer/*"} {
-		if left, _ := filepath.Glob(filepath.Join(m.base, pattern)); len(left) > 0 {
-			m.t.Errorf("left: %q", left)
+	var left []string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if left = m.left(); len(left) == 0 {
+			return
 		}
+	}
+	m.t.Errorf("left: %q", left)
+}
+
+func (m *machine) left() []string {
+	var left []string
+	for _, pattern := range []string{"state/boxer/scopes/*", "run/boxer/*"} {
+		found, _ := filepath.Glob(filepath.Join(m.base, pattern))
+		left = append(left, found...)
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if strings.Contains(string(mounts), m.base) {
-		m.t.Error("a mount is left")
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, m.base) {
+			left = append(left, line)
+		}
 	}
+	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, p := range processes {
+		if b, _ := os.ReadFile(p); bytes.Contains(b, []byte(m.base)) {
+			left = append(left, string(b))
+		}
+	}
+	return left
 }

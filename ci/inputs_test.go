@@ -17,6 +17,7 @@ import (
 // and variables, and says what it is told to say to GitHub.
 const notesCalls = `#!/bin/sh
 case $1 in version) echo "a stand-in for boxer"; exit ;; gc) echo "gc after $(ls "$STUBS/calls")"; exit ;; esac
+echo "started by $(cat /proc/$PPID/comm)"
 mkdir -p "$STUBS/calls"
 n=$(ls "$STUBS/calls" | wc -l)
 { printf '%s\0' "$@"; printf '\0'; env -0; } >"$STUBS/calls/$n"
@@ -131,6 +132,7 @@ jobs:
 `)
 	p.ended("test", "success", "marker: 42 tests")
 	p.prints("test", "a stand-in for boxer")
+	p.prints("test", "started by act") // and not by the step's shell, which alone GitHub signals
 	text := odd + "\nsecond 'line'"
 	want := []call{
 		{
@@ -181,93 +183,6 @@ func merged(a, b map[string]string) map[string]bool {
 	return all
 }
 
-// inside are the words before a command: the shell that runs it in the sandbox.
-func inside(t *testing.T) []string {
-	t.Helper()
-	script := must(t, "..", "env", "INPUT_NODE=", "INPUT_TIMINGS=false", "bash", "-c",
-		`source .github/action/words.sh; printf %s "$inside"`)
-	return []string{"sh", "-c", script, "boxer"}
-}
-
-// TestInside: how the lines of a command run in the sandbox, and where the tests go that boxer deals out.
-func TestInside(t *testing.T) {
-	t.Parallel()
-	noBash := without(t, "bash")
-	for _, row := range []struct {
-		name, command string
-		tests         []string
-		path          string
-		code          int
-		prints        string
-	}{
-		{"quotes are the shell's own", `printf '<%s>' "it's" '"both"' a\ b`, nil, "", 0, `<it's><"both"><a b>`},
-		{"a part of a pipe that fails counts", "false | true; echo on", nil, "", 1, ""},
-		{"a line that fails is the last", "false\necho on", nil, "", 1, ""},
-		{"where there is no bash too", "false\necho on", nil, noBash, 1, ""},
-		{"its exit code is the command's", "exit 7", nil, "", 7, ""},
-		{"tests go behind it", "printf '<%s>'", []string{"a b.js", "$x", "-c"}, "", 0, "<a b.js><$x><-c>"},
-		{"behind its last line", "true\nprintf '<%s>'", []string{"a", "b"}, "", 0, "<a><b>"},
-		{"or where it takes them", `for f in "$@"; do printf '[%s]' "$f"; done`, []string{"a b", "c"}, "", 0, "[a b][c]"},
-		{"without bash too", "printf '<%s>'", []string{"a b"}, noBash, 0, "<a b>"},
-		{"none is none", "printf '<%s>' x", nil, "", 0, "<x>"},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			words := append(append(inside(t), row.command), row.tests...)
-			c := exec.Command(words[0], words[1:]...)
-			if row.path != "" {
-				c.Env = []string{"PATH=" + row.path}
-			}
-			out, _ := c.CombinedOutput()
-			if c.ProcessState.ExitCode() != row.code || string(out) != row.prints {
-				t.Errorf("exit code %d, printed %q, want %d and %q", c.ProcessState.ExitCode(), out, row.code, row.prints)
-			}
-		})
-	}
-}
-
-// TestTimingsAreKept: in the cache, under a key of each attempt, if the run measured all of them; what the next run
-// finds is the newest.
-func TestTimingsAreKept(t *testing.T) {
-	t.Parallel()
-	m := standInMachine(t)
-	run := func(id, with, env string) pushed {
-		return m.push(`
-on: push
-jobs:
-  test:
-    runs-on: ubuntu-24.04
-    env: {`+env+`}
-    steps:
-      - uses: boxer-ci/boxer@main
-        with: {command: npm test`+with+`}
-      - if: always()
-        run: 'echo "marker: ran"'
-`, "--env", "GITHUB_RUN_ID="+id)
-	}
-	p := run("1", "", "COMPLETE: true")
-	p.ended("test", "success", "marker: ran")
-	p.prints("test", "stub restored: nothing")
-	p.mentions("test", "stub saved: boxer-timings-v1-Linux-", true)
-	p = run("2", "", "CODE: 1, COMPLETE: true")
-	p.ended("test", "failure", "marker: ran")
-	p.prints("test", "measured in run 1")
-	p.mentions("test", "-2-1", true)
-	p = run("3", "", "COMPLETE: false")
-	p.prints("test", "measured in run 2")
-	p.mentions("test", "stub saved", false)
-	p = run("4", "", "CODE: 130")
-	p.ended("test", "failure", "marker: ran")
-	p.mentions("test", "stub saved", false)
-	p = run("5", ", timings: false", "COMPLETE: true")
-	p.mentions("test", "stub", false)
-	p = run("6", ", node: 1/2", "COMPLETE: true")
-	p.mentions("test", "stub saved", false)
-	p.mentions("test", "measured", false)
-	p = run("7", ", working-directory: elsewhere", "COMPLETE: true")
-	p.prints("test", "stub restored: nothing")
-}
-
 // TestInputsAreSettings: action.yml has the inputs and outputs that were promised, and what words.sh makes of an input
 // is a variable that boxer reads.
 func TestInputsAreSettings(t *testing.T) {
@@ -290,7 +205,7 @@ func TestInputsAreSettings(t *testing.T) {
 		t.Errorf("the outputs are %q", got)
 	}
 	settings := strings.Fields(must(t, "..", "sed", "-n", `s/^settings=(\(.*\))$/\1/p`, ".github/action/words.sh"))
-	doctor := exec.Command("go", "run", "./cmd/boxer", "doctor", "--json")
+	doctor := exec.Command("go", "run", "./cmd/boxer", "doctor", "--json", "--backend", "host")
 	doctor.Dir, doctor.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
 	for _, s := range settings {
 		if _, ok := action.Inputs[strings.ToLower(s)]; !ok {
@@ -308,11 +223,8 @@ func TestInputsAreSettings(t *testing.T) {
 	}
 	for _, ignored := range said.Ignored {
 		name, _, _ := strings.Cut(ignored, ",")
-		if name = strings.TrimPrefix(name, "BOXER_"); slices.Contains(settings, name) && !slices.Contains(coming, name) {
+		if name = strings.TrimPrefix(name, "BOXER_"); slices.Contains(settings, name) {
 			t.Errorf("boxer does not read %s", ignored)
 		}
 	}
 }
-
-// coming are settings that boxer is going to have.
-var coming = []string{"TESTS", "LIST", "RETRIES"}

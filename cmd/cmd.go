@@ -92,9 +92,10 @@ func newRoot(d deps) *cobra.Command {
 	f.StringVarP(&d.call.dir, "directory", "C", "", "work as if started in this `folder`")
 	f.StringVar(&d.call.file, "config", "", "read this `file` instead of the next boxer.yaml upward")
 	d.setting(root.PersistentFlags(), "backend", "`kind` of sandbox: auto, gvisor, host or smolvm")
+	d.setting(root.PersistentFlags(), "trust", "`auto`: boxer.yaml of a stranger's change in CI is not trusted; all, none, or keys that count all the same")
 	root.AddCommand(
 		newShard(d, runShard), newUp(d, runUp), newDown(d, runDown), newRun(d, runRun), newFork(d, runFork), newPack(d),
-		newList(d, runList), newGC(d, runGC), newMerge(d, runMerge), newDoctor(d, runDoctor), newVersion(d, runVersion),
+		newList(d, runList), newGC(d, runGC), newMerge(d, runMerge), newDoctor(d, runDoctor), newInit(d, runInit), newVersion(d, runVersion),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -93,6 +93,11 @@ func flatten(err error) []error {
 
 // usage is how the faults of a call look: all of them, then where to read on.
 func usage(f config.Faults, command string) string {
+	if len(f) == 1 && f[0].Refusal != nil {
+		e := *f[0].Refusal
+		e.Fix = strings.Join(strings.Fields("boxer "+command+" "+f[0].Flag), " ")
+		return e.Layout()
+	}
 	e := runner.Error{Cause: "USAGE", Fix: strings.Join(strings.Fields("boxer "+command+" --help"), " ")}
 	if len(f) == 1 {
 		e.Reason = f[0].String()

@@ -41,6 +41,10 @@ type diagnosis struct {
 	File          string          `json:"file"` // "" without a boxer.yaml
 	Configuration []config.Origin `json:"configuration"`
 	Ignored       []string        `json:"ignored_variables"` // start with BOXER_ and mean nothing
+
+	Untrusted string           `json:"untrusted"` // why boxer.yaml may be a stranger's; "" is trusted
+	Dropped   []config.Dropped `json:"dropped"`   // what of an untrusted boxer.yaml does not count
+	doubts    []string
 }
 
 // finding is what trying one backend showed.
@@ -63,10 +67,15 @@ func runDoctor(ctx context.Context, o doctorOptions) error {
 	doc := diagnosis{
 		Schema: schema, Scope: o.scoped.scope, File: o.scoped.File,
 		Configuration: o.masked(), Ignored: append([]string{}, config.Ignored(o.Env)...),
+		Untrusted: o.scoped.Untrusted, Dropped: append([]config.Dropped{}, o.scoped.Dropped...), doubts: o.scoped.doubts(),
 	}
 	doc.Backends = o.examineAll(ctx)
 	doc.Chosen = chosenBackend(o.scoped.Backend, o.scoped.Smolvm.Image != "", doc.Backends)
-	if err := o.answer(doc, doc.lines()...); err != nil {
+	lines := doc.lines()
+	for i := range lines {
+		lines[i] = tame(lines[i]) // values are quoted from a file that may be a stranger's
+	}
+	if err := o.answer(doc, lines...); err != nil {
 		return err
 	}
 	if doc.Chosen == "" {
@@ -154,6 +163,9 @@ func (d diagnosis) lines() []string {
 		rows = append(rows, []string{"  " + c.Key, c.Value, c.Source})
 	}
 	out = append(out, columns(rows)...)
+	for _, line := range d.doubts {
+		out = append(out, "  "+line)
+	}
 	for _, v := range d.Ignored {
 		out = append(out, "  ignored: the variable "+v)
 	}

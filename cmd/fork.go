@@ -69,6 +69,7 @@ type childName struct {
 }
 
 func runFork(ctx context.Context, o forkOptions) error {
+	o.sayDoubts(o.scoped)
 	session, err := o.source(ctx)
 	if err != nil {
 		return at(err, o.scoped.scope)

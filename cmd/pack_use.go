@@ -53,6 +53,7 @@ func runPackUse(ctx context.Context, o packUseOptions) error {
 	}
 	defer p.Close()
 	o.made = p.Backend
+	o.sayDoubts(o.scoped)
 	session, err := o.start(ctx, p)
 	if err != nil {
 		return at(err, o.scoped.scope)

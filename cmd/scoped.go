@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/boxer-ci/boxer/cmd/config"
+	"github.com/boxer-ci/boxer/cmd/trust"
 	"github.com/boxer-ci/boxer/runner"
 )
 
@@ -13,6 +14,8 @@ type scoped struct {
 	config.Config
 	scope runner.Scope
 	dir   string // real folder that commands start in
+
+	change trust.Change // whose the code under test is
 }
 
 // resolve reads the configuration for the folder that boxer was called for. What is wrong goes onto f.
@@ -32,9 +35,12 @@ func (d deps) resolveAt(dir string, f *config.Faults) scoped {
 		noteFault(f, err)
 		return scoped{}
 	}
-	cfg, err := config.Load(config.Request{Dir: dir, Scope: scope, File: d.call.file, Env: d.Env, Flags: d.call.flags})
+	change := trust.Of(d.getenv)
+	cfg, err := config.Load(config.Request{
+		Dir: dir, Scope: scope, File: d.call.file, Env: d.Env, Flags: d.call.flags, Untrusted: change.Untrusted,
+	})
 	noteFault(f, err)
-	return scoped{Config: cfg, scope: scope, dir: dir}
+	return scoped{Config: cfg, scope: scope, dir: dir, change: change}
 }
 
 func noteFault(f *config.Faults, err error) {

@@ -32,6 +32,7 @@ func newUp(d deps, run func(context.Context, upOptions) error) *cobra.Command {
 }
 
 func runUp(ctx context.Context, o upOptions) error {
+	o.sayDoubts(o.scoped)
 	session, err := o.start(ctx, o.scoped, runner.Live)
 	if err != nil {
 		return at(err, o.scoped.scope)

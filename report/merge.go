@@ -141,7 +141,7 @@ func (m *merger) write(s *suite) {
 	totals := Totals{}
 	for i := range s.cases {
 		c := &s.cases[i]
-		c.Name = m.names.name(c)
+		c.Name, c.SuiteFile = m.names.name(c), s.file
 		totals.count(c.Status)
 		totals.Seconds += c.Seconds
 		m.list(c)

@@ -15,6 +15,7 @@ const (
 	NotForkable          Cause = "NOT_FORKABLE"
 	Unsupported          Cause = "UNSUPPORTED"
 	ConfigChanged        Cause = "CONFIG_CHANGED"
+	UntrustedConfig      Cause = "UNTRUSTED_CONFIG"
 	IsBusy               Cause = "BUSY"
 	UnknownScope         Cause = "UNKNOWN_SCOPE"
 	AmbiguousScope       Cause = "AMBIGUOUS_SCOPE"

@@ -206,12 +206,17 @@ func (d document) check() error {
 		return fmt.Errorf("%d nodes of %d shards are too many", n.Total, d.Count)
 	case n.Index < 1 || n.Index > n.Total:
 		return fmt.Errorf("there is no node %d of %d", n.Index, n.Total)
-	case d.Count < 1 || len(d.Shards) != d.Count:
+	case d.Count < 1 || len(d.Shards) > d.Count || len(d.Shards) < d.Count && !d.Rules.Listed:
 		return fmt.Errorf("it says %d shards and holds %d", d.Count, len(d.Shards))
 	}
 	states := []State{Passed, Failed, TimedOut, Lost, Cancelled, NotFound, NotExecutable}
 	for i, s := range d.Shards {
-		if s.Number != (n.Index-1)*d.Count+i+1 || s.Of != n.Total*d.Count {
+		first := (n.Index-1)*d.Count + 1
+		wrong := s.Number != first+i
+		if d.Rules.Listed { // children without a unit do not start
+			wrong = s.Number < first || s.Number >= first+d.Count || i > 0 && s.Number <= d.Shards[i-1].Number
+		}
+		if wrong || s.Of != n.Total*d.Count {
 			return fmt.Errorf("shard %d of %d is none of node %d of %d", s.Number, s.Of, n.Index, n.Total)
 		}
 		if !slices.Contains(states, s.State) {

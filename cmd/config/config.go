@@ -32,6 +32,9 @@ type Config struct {
 	CI       string // "auto", "none", "github" or "gitlab"
 	User     string // "" is who calls
 	Origins  []Origin
+
+	Untrusted string    // why the file, if there is one, may be a stranger's; "" is trusted
+	Dropped   []Dropped // what of an untrusted file does not count, in the order of the settings
 }
 
 // Shard is what only boxer shard reads.
@@ -47,9 +50,25 @@ type Shard struct {
 	Reruns     string        // "auto" or "never"
 	EmptyCodes []int
 	Report     string // folder of the reports, absolute
-	Keep       bool
-	Prepare    bool
-	FailFast   bool
+
+	Tests       []string // globs relative to Config.Base
+	TestsFrom   string   // file that lists the tests, absolute, or "-" for stdin
+	List        string   // shell line that lists the tests, run in the sandbox
+	Null        bool     // what TestsFrom or List give ends with NUL bytes
+	Static      bool
+	RerunFailed string        // ledger of an earlier run, absolute
+	Timings     string        // file, absolute; "" is the usual one
+	TimingsFrom []string      // globs of JUnit reports, relative to Config.Base
+	Parallel    int           // 0 is all
+	Retries     int           // from 0 to 10
+	MaxRetried  int           // tests
+	UnitTimeout time.Duration // 0 is none
+	FailOnFlaky bool
+	Seed        int // from 1 to 2^32-1; 0 is a random one
+
+	Keep     bool
+	Prepare  bool
+	FailFast bool
 }
 
 // Origin tells where the value of one key comes from, as boxer doctor prints it.
@@ -76,12 +95,16 @@ type Request struct {
 	File  string              // --config; "" looks upward from Dir
 	Env   []string            // the caller's environment
 	Flags map[string][]string // values of the flags that were given, by flag name
+
+	Untrusted string // why a file of the worktree may be a stranger's, as the end of a sentence; "" is trusted
 }
 
 // Load reads and checks everything. The error is Faults with all that is wrong.
 func Load(r Request) (Config, error) {
 	l := loader{request: r, cfg: Config{Base: r.Dir}, home: Lookup(r.Env, "HOME")}
+	l.judge()
 	l.readFile()
+	l.distrust()
 	for i := range settings {
 		l.resolve(&settings[i])
 	}
@@ -94,7 +117,11 @@ type loader struct {
 	cfg     Config
 	home    string
 	file    map[string]given // what the file says, by key
+	vouched []string         // keys that count from an untrusted file too
+	outside bool             // the call names a file that no change can have made
 	faults  Faults
+
+	whereIs func(section, key string) string // where a key of a section stands in the file
 }
 
 // given is one setting's words and where they stand.
@@ -134,16 +161,24 @@ func (l *loader) strongest(s *setting) (g given, found bool) {
 
 // written is what a person wrote, in whatever place, or the default.
 func (l *loader) written(s *setting) (g given, found bool) {
+	if g, ok := l.typed(s); ok {
+		return g, true
+	}
+	if g, ok := l.file[s.key]; ok {
+		return g, true
+	}
+	return given{words: s.byDefault, source: "default"}, false
+}
+
+// typed is what the call itself says, by a flag or a variable.
+func (l *loader) typed(s *setting) (g given, found bool) {
 	if v, ok := l.request.Flags[s.flag]; ok && s.flag != "" {
 		return given{words: v, list: s.list, source: "--" + s.flag}, true
 	}
 	if v := Lookup(l.request.Env, s.variable()); s.variable() != "" && v != "" {
 		return given{words: s.split(v), list: s.list, source: s.variable()}, true
 	}
-	if g, ok := l.file[s.key]; ok {
-		return g, true
-	}
-	return given{words: s.byDefault, source: "default"}, false
+	return given{}, false
 }
 
 func (l *loader) apply(s *setting, c *Config, g given) {
@@ -178,6 +213,11 @@ func (l *loader) finish() {
 		c.Shard.Report = filepath.Join(base, c.Shard.Report)
 	}
 	l.confine()
+	for _, path := range []*string{&c.Shard.RerunFailed, &c.Shard.Timings, &c.Shard.TestsFrom} {
+		if *path != "" && *path != "-" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(l.request.Dir, *path)
+		}
+	}
 	c.Hide = l.absolute("hide", c.Hide)
 	c.Show = l.absolute("show", c.Show)
 }

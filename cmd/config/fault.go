@@ -3,12 +3,17 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/boxer-ci/boxer/runner"
 )
 
 // Fault is one thing that is wrong with what a person wrote.
 type Fault struct {
 	Where string // "--count", "BOXER_COUNT", "boxer.yaml:12"; "" where there is no better place than the call
 	What  string
+
+	Refusal *runner.Error // set where the fault is told in full if it is the only one; its Fix is the command with Flag
+	Flag    string
 }
 
 func (f Fault) String() string {

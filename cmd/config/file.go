@@ -31,7 +31,7 @@ func (l *loader) readFile() {
 		l.faults.addf(source, "%s", err)
 		return
 	}
-	if path == "" {
+	if path == "" || l.leadsOut(path) {
 		return
 	}
 	l.cfg.File = path
@@ -46,6 +46,7 @@ func (l *loader) readFile() {
 	}
 	if root := d.parse(b); root != nil {
 		l.file = d.top(root, &l.cfg)
+		l.whereIs = func(section, key string) string { return d.placeOf(root, section, key) }
 	}
 }
 
@@ -62,6 +63,7 @@ func (l *loader) locate() (path, source string, err error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(l.request.Dir, path)
 	}
+	l.named(path)
 	path, err = filepath.EvalSymlinks(path)
 	return path, source, err
 }

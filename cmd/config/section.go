@@ -23,6 +23,20 @@ func (d document) top(root *yaml.Node, c *Config) map[string]given {
 	return found
 }
 
+// placeOf is where a key of a section stands, for messages.
+func (d document) placeOf(root *yaml.Node, section, key string) string {
+	at := root
+	for _, name := range []string{section, key} {
+		for i := 0; i+1 < len(at.Content); i += 2 {
+			if at.Content[i].Value == name {
+				at = at.Content[i+1]
+				break
+			}
+		}
+	}
+	return d.at(at)
+}
+
 // settings are the fields of those settings whose key is the prefix and one word.
 func (d document) settings(prefix string, found map[string]given) []field {
 	var out []field

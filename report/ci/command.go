@@ -87,6 +87,11 @@ func onePerFile(all []Case) []Case {
 	return out
 }
 
+// Warning is the command that shows a warning beside the run. It counts only outside of a fence.
+func Warning(title, message string) string {
+	return "::warning title=" + property(short(text.Plain(title), maxTitle)) + "::" + data(short(block(message), maxMessage)) + "\n"
+}
+
 func annotation(c Case) string {
 	var properties []string
 	if c.File != "" {

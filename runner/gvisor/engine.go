@@ -116,7 +116,7 @@ func (e *engine) hiding(spec runner.Spec) hiding {
 		own = append(own, dirs.Data)
 	}
 	return hiding{
-		worktree: e.scope.Worktree, homes: homesOf(valueOf(spec.Env, "HOME"), e.home()),
+		worktree: e.scope.Worktree, homes: homesOf(os.Getenv("HOME"), e.home(), valueOf(spec.Env, "HOME")),
 		own: own, runnerTemp: os.Getenv("RUNNER_TEMP"),
 		hide: spec.Hide, show: spec.Show,
 	}

@@ -94,10 +94,11 @@ func contains(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// homesOf are the home folders to guard: HOME, and the one the user database names.
-func homesOf(env, database string) []string {
+// homesOf are the home folders to guard: the caller's, the one the user database names, and the one that commands
+// get, which a boxer.yaml may have put elsewhere.
+func homesOf(places ...string) []string {
 	var homes []string
-	for _, h := range []string{env, database} {
+	for _, h := range places {
 		if info, err := os.Stat(h); err == nil && info.IsDir() && h != "/" && !slices.Contains(homes, h) {
 			homes = append(homes, h)
 		}
