@@ -1,6 +1,7 @@
 package boxer_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,6 +64,78 @@ func TestPostgres(t *testing.T) {
 		p.must("boxer", "down")
 		p.nothingLeft()
 	})
+}
+
+// TestRunners: the boxer.yaml of these examples is what boxer init writes for each runner, and it runs every test once.
+func TestRunners(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		example string
+		tests   int
+	}{{"jest", 12}, {"vitest", 14}, {"playwright", 10}, {"mocha", 13}, {"pytest", 14}, {"gotest", 18}} {
+		t.Run(c.example, func(t *testing.T) {
+			dir := filepath.Join("examples", c.example)
+			p := newPerson(t, os.Getuid(), "")
+			switch {
+			case c.example == "gotest":
+				p.goCaches()
+				p.copyOf(dir)
+				p.must("sh", "-ec", "go test -run '^$' ./... && go tool gotestsum --version")
+			case c.example == "pytest":
+				p.env = append(p.env, "PATH=/usr/bin:"+os.Getenv("PATH")) // Debian's Python has Debian's pytest
+				p.copyOf(dir)
+			default:
+				npmInstall(t, c.example)
+				p.copyOf(dir)
+			}
+			written, err := os.ReadFile(filepath.Join(dir, "boxer.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.must("boxer", "init", "--dry-run"); got != strings.TrimSpace(string(written)) {
+				t.Errorf("boxer init writes another boxer.yaml:\n%s", got)
+			}
+			r := p.shard(0, "--count", "2")
+			if r.Totals.Tests != c.tests || r.Totals.Passed != c.tests || len(r.Shards) != 2 || !r.Ledger.Closed {
+				t.Errorf("%+v", r)
+			}
+			p.clean()
+			p.nothingLeft()
+		})
+	}
+}
+
+// TestInitForNode: Node's own runner, with its files named in the test script.
+func TestInitForNode(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t, os.Getuid(), "")
+	files := map[string]string{".gitignore": "/boxer-report/\n", "package.json": `{"scripts": {"test": "node --test 'test/'"}}`}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		files["test/"+name+".test.js"] = "require('node:test')('" + name + "', () => {});\n"
+	}
+	for name, text := range files {
+		path := filepath.Join(p.project, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.must("boxer", "init")
+	p.commit()
+	if r := p.shard(0, "--count", "2"); r.Totals.Tests != 4 || r.Totals.Passed != 4 || !r.Ledger.Closed {
+		t.Errorf("%+v", r)
+	}
+	p.clean()
+	p.nothingLeft()
+}
+
+// copyOf makes the person's project a copy of a folder.
+func (p *person) copyOf(dir string) {
+	p.t.Helper()
+	if err := os.CopyFS(p.project, os.DirFS(dir)); err != nil {
+		p.t.Fatal(err)
+	}
+	chown(p.t, p.base, p.uid)
+	p.commit()
 }
 
 // TestReadmeFirstCommand runs what the README says first, word for word, in a clean clone.

@@ -93,7 +93,7 @@ func runInit(_ context.Context, o initOptions) error {
 	}
 	doc.Written = true
 	o.tellInit(dir, plan, found)
-	return o.answer(doc, config.FileName)
+	return o.answer(doc, filepath.Join(o.call.dir, config.FileName))
 }
 
 // choose takes the plan that is asked for, else the most likely one.
