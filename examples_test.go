@@ -74,21 +74,8 @@ func TestRunners(t *testing.T) {
 		tests   int
 	}{{"jest", 12}, {"vitest", 14}, {"playwright", 10}, {"mocha", 13}, {"pytest", 14}, {"gotest", 18}} {
 		t.Run(c.example, func(t *testing.T) {
-			dir := filepath.Join("examples", c.example)
-			p := newPerson(t, os.Getuid(), "")
-			switch {
-			case c.example == "gotest":
-				p.goCaches()
-				p.copyOf(dir)
-				p.must("sh", "-ec", "go test -run '^$' ./... && go tool gotestsum --version")
-			case c.example == "pytest":
-				p.env = append(p.env, "PATH=/usr/bin:"+os.Getenv("PATH")) // Debian's Python has Debian's pytest
-				p.copyOf(dir)
-			default:
-				npmInstall(t, c.example)
-				p.copyOf(dir)
-			}
-			written, err := os.ReadFile(filepath.Join(dir, "boxer.yaml"))
+			p := runnersPerson(t, c.example)
+			written, err := os.ReadFile(filepath.Join("examples", c.example, "boxer.yaml"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,6 +114,28 @@ func TestInitForNode(t *testing.T) {
 	p.clean()
 	p.nothingLeft()
 }
+
+// runnersPerson has a copy of the example of a runner, with what it needs to run without a network.
+func runnersPerson(t *testing.T, example string) *person {
+	t.Helper()
+	p := newPerson(t, os.Getuid(), "")
+	switch example {
+	case "gotest":
+		p.goCaches()
+	case "pytest":
+		p.debianPython()
+	default:
+		npmInstall(t, example)
+	}
+	p.copyOf(filepath.Join("examples", example))
+	if example == "gotest" { // the programs are built before, for building takes long in a sandbox
+		p.must("sh", "-ec", "go test -run '^$' ./... && go test -cover -run '^$' ./... && go tool gotestsum --version")
+	}
+	return p
+}
+
+// debianPython puts Debian's Python first, which has Debian's pytest.
+func (p *person) debianPython() { p.env = append(p.env, "PATH=/usr/bin:"+os.Getenv("PATH")) }
 
 // copyOf makes the person's project a copy of a folder.
 func (p *person) copyOf(dir string) {
