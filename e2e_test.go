@@ -225,13 +225,15 @@ func (p *person) left() []string {
 			all = append(all, "mount "+line)
 		}
 	}
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	processes, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	for _, l := range lines {
-		if b, _ := os.ReadFile(l); bytes.Contains(b, []byte(p.base)) {
-			all = append(all, "process "+strings.ReplaceAll(string(b), "\x00", " "))
+	for _, dir := range processes {
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		env, _ := os.ReadFile(filepath.Join(dir, "environ")) // names his home
+		if bytes.Contains(append(line, env...), []byte(p.base)) {
+			all = append(all, "process "+filepath.Base(dir)+" "+strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
 	return all

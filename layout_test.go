@@ -25,11 +25,11 @@ type rule struct {
 }
 
 var layout = map[string]rule{
-	".": {ours: []string{"runner"}},
+	".": {ours: []string{"runner"}, tests: []string{"github.com/creack/pty"}},
 	"cmd": {
 		ours: []string{
 			"cmd/config", "cmd/initial", "cmd/trust", "shard", "runner", "runner/keeper", "runner/pack", "runner/gvisor", "runner/host", "smolvm",
-			"report", "report/ci", "report/text",
+			"report", "report/ci", "report/text", "shard/ledger", "shard/units",
 		},
 		theirs: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", "github.com/bmatcuk/doublestar/v4"},
 		tests:  []string{"github.com/rogpeppe/go-internal/testscript"},
@@ -44,6 +44,10 @@ var layout = map[string]rule{
 		tests:  []string{"github.com/santhosh-tekuri/jsonschema/v6"},
 	},
 	"shard/screen": {ours: []string{"report/ci", "report/text"}},
+	"shard/units":  {theirs: []string{"github.com/bmatcuk/doublestar/v4", "github.com/maruel/natural"}},
+	"shard/timing": {ours: []string{"shard/units", "report/text"}},
+	"shard/plan":   {ours: []string{"shard/units"}},
+	"shard/ledger": {ours: []string{"shard/units", "report/text"}},
 	"runner":       {},
 	"runner/pack":  {ours: []string{"runner"}, theirs: []string{"github.com/klauspost/compress/zstd"}},
 	"runner/files": {
@@ -67,10 +71,11 @@ var layout = map[string]rule{
 	"report/text": {},
 	"report/ci":   {ours: []string{"report/text"}},
 	"report":      {theirs: []string{"github.com/joshdk/go-junit"}},
+	"release":     {},
 }
 
 // folders are all that may lie at the top.
-var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "examples", ".ci", ".git", ".github"}
+var folders = []string{"cmd", "shard", "runner", "smolvm", "report", "release", "examples", ".ci", ".git", ".github"}
 
 // vague are names of folders and files that say nothing.
 var vague = []string{"utils", "common", "helpers", "shared", "base", "misc"}

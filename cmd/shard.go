@@ -10,16 +10,22 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/boxer-ci/boxer/cmd/config"
+	"github.com/boxer-ci/boxer/report/ci"
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/shard"
 )
+
+const listHelp = "With a test list (--tests, --tests-from, --list) boxer deals its units: each child takes the next ones when it is free,\n" +
+	"the longest first. They go in the place of <tests>, or into a file in the place of <tests-file>, or behind COMMAND.\n\n"
 
 type shardOptions struct {
 	deps
 	scoped scoped
 	run    shard.Options
+	dry    bool
 }
 
 func newShard(d deps, run func(context.Context, shardOptions) error) *cobra.Command {
@@ -29,12 +35,14 @@ func newShard(d deps, run func(context.Context, shardOptions) error) *cobra.Comm
 		Short: "Run one shard of the tests in each of several forks of the sandbox",
 		Long: "Prepares the sandbox if none runs, forks it, runs COMMAND in each child at once, merges the reports and removes\n" +
 			"what was started. In COMMAND and in paths, <i> is the shard from 1, <i0> from 0, <n> how many there are and\n" +
-			"<child> the child's name; {i} and so on mean the same where a shell would read < and >.\n\n" + nodeHelp + exitHelp(),
+			"<child> the child's name; {i} and so on mean the same where a shell would read < and >.\n\n" + listHelp + nodeHelp + exitHelp(),
 		Example: "  boxer shard --count 4 -- npm test -- '--shard=<i>/<n>'\n" +
+			"  boxer shard --count 4 --tests 'test/**/*.test.js' --retries 1 -- npx jest\n" +
 			"  boxer shard --count 4 --node 2/5 -- npm test -- '--shard=<i>/<n>'",
 	}
 	takesCommand(c)
 	d.shardFlags(c)
+	c.Flags().BoolVar(&o.dry, "dry-run", false, "print which shard would run what, and run nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		check := func(args []string, f *config.Faults) { o.check(c, args, f) }
 		return action(d, check, func(ctx context.Context) error { return run(ctx, o) })(c, args)
@@ -42,11 +50,26 @@ func newShard(d deps, run func(context.Context, shardOptions) error) *cobra.Comm
 	return c
 }
 
+// listFlags are about test lists and what is done with their units.
+func (d deps) listFlags(f *pflag.FlagSet) {
+	d.setting(f, "tests", "`pattern` of test files that boxer deals to the children; !pattern takes away (repeatable)")
+	d.setting(f, "tests-from", "`file` that lists the tests, one a line; - is stdin")
+	d.setting(f, "list", "shell `line` that lists the tests, run in the prepared sandbox")
+	f.VarPF(&settingFlag{name: "null", into: d.call.flags}, "null", "0", "names of the list end with NUL bytes, as find -print0 writes them").NoOptDefVal = "true"
+	d.switchSetting(f, "static", "deal the list before the start, reproducibly, instead of to whoever is free")
+	d.setting(f, "timings", "`file` with the times of the units (default timings.json in the report folder)")
+	d.setting(f, "timings-from", "`pattern` of JUnit reports with times of units that the file does not know (repeatable)")
+	d.setting(f, "rerun-failed", "run only what the ledger in this `file` does not vouch for: failed, never run, new")
+	d.setting(f, "unit-timeout", "time `limit` of each unit of the list, such as 1m")
+}
+
 func (d deps) shardFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.SortFlags = false
 	d.setting(f, "count", "`number` of children, or auto: as many as processors and memory admit")
 	d.setting(f, "node", "which of several CI `machines` this is, such as 2/5; auto: as the CI system says; none: the only one")
+	d.setting(f, "parallel", "`number` of children at work at once (default all)")
+	d.listFlags(f)
 	d.setting(f, "junit", "`pattern` of JUnit reports that the command writes (repeatable)")
 	d.setting(f, "artifacts", "`pattern` of other files to bring out (repeatable)")
 	d.setting(f, "worktree", "`private`: each child writes to its own copy, or shared: all write to the real one")
@@ -56,6 +79,10 @@ func (d deps) shardFlags(c *cobra.Command) {
 	d.switchSetting(f, "keep", "keep the children and the sandbox afterwards")
 	d.switchSetting(f, "prepare", "restart a running sandbox that is no branch source")
 	d.switchSetting(f, "fail-fast", "end the other shards when one has failed")
+	d.setting(f, "retries", "how `often` what failed runs again, in a fresh fork: flaky if it passes, else real")
+	d.setting(f, "max-retried", "retry nothing where more `tests` than this failed (default 10)")
+	d.switchSetting(f, "fail-on-flaky", "fail the run for a test that passes only in a retry")
+	d.setting(f, "seed", "`number` that BOXER_SEED of each shard is made from, as a failed run prints it")
 	d.setting(f, "report", "`folder` for the reports (default boxer-report beside boxer.yaml)")
 	d.setting(f, "allow-empty", "may a shard's report hold no test: `auto`, true or false")
 	d.setting(f, "reruns", "count a test that fails and then passes in one report as flaky: `auto` or never")
@@ -81,6 +108,8 @@ func (o *shardOptions) check(c *cobra.Command, args []string, f *config.Faults) 
 		return
 	}
 	o.run = o.options(o.scoped)
+	o.run.Tests = o.tests(f)
+	o.run.TimingsFrom = o.oldReports(f)
 	o.validate(f)
 }
 
@@ -112,7 +141,9 @@ func (o *shardOptions) options(s scoped) shard.Options {
 		Scope: s.scope, Count: s.Shard.Count, Command: s.Shard.Command, Dir: s.dir, Env: env, User: s.User,
 		Worktree: s.Shard.Worktree, Timeout: s.Shard.Timeout, Base: s.Base, JUnit: s.Shard.JUnit, Artifacts: s.Shard.Artifacts,
 		ReportDir: s.Shard.Report, FailFast: s.Shard.FailFast, Keep: s.Shard.Keep, Withheld: withheld,
-		Secrets:    config.Secrets(append(append([]string(nil), o.Env...), s.Env...)),
+		Secrets: config.Secrets(append(append([]string(nil), o.Env...), s.Env...)),
+		Timings: s.Shard.Timings, UnitTimeout: s.Shard.UnitTimeout, Parallel: s.Shard.Parallel, Retries: s.Shard.Retries,
+		MaxRetried: s.Shard.MaxRetried, FailOnFlaky: s.Shard.FailOnFlaky, Seed: uint32(s.Shard.Seed),
 		AllowEmpty: yesNo(s.Shard.AllowEmpty), Reruns: s.Shard.Reruns, EmptyExitCodes: s.Shard.EmptyCodes,
 	}
 	o.onNode(&opts)
@@ -137,11 +168,15 @@ func yesNo(word string) string {
 }
 
 func runShard(ctx context.Context, o shardOptions) error {
+	if o.dry {
+		return dryRun(ctx, o)
+	}
 	o.show()
 	o.maskSecrets()
 	o.sayNode()
 	o.sayDoubts(o.scoped)
 	o.warnCI()
+	defer o.watch(ctx)()
 	began := o.now()
 	session, err := o.start(ctx, o.scoped, o.scoped.Shard.Worktree)
 	if err != nil {
@@ -157,6 +192,20 @@ func runShard(ctx context.Context, o shardOptions) error {
 	o.run.Kill = o.Signals.Kill()
 	result, err := shard.Run(ctx, session, o.run)
 	return o.conclude(session, result, err)
+}
+
+// watch looks for a cancellation that GitLab begins elsewhere than at boxer, until it is told to stop.
+func (o shardOptions) watch(ctx context.Context) (stop func()) {
+	if o.run.CI != ci.GitLab || o.Signals == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		o.Signals.watchWalk(ctx, o.scoped.scope.Key)
+	}()
+	return func() { cancel(); <-done }
 }
 
 // source sees that the sandbox that was found running can be forked.

@@ -96,6 +96,9 @@ func (s *Signals) take(sig os.Signal) {
 	}
 }
 
+// foretell ends the work as the first signal does, for one that is on its way. When that comes it is the first still.
+func (s *Signals) foretell(sig syscall.Signal) { s.cancel(Interrupted(sig)) }
+
 func ends(s syscall.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
-)
 
-// release is set by the linker in released binaries.
-var release string
+	"github.com/boxer-ci/boxer/runner"
+)
 
 type versionOptions struct{ deps }
 
@@ -41,26 +39,9 @@ func runVersion(_ context.Context, o versionOptions) error {
 }
 
 func version() versions {
-	v := versions{Schema: schema, Version: release, Commit: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if v.Version == "" {
-		v.Version = "devel"
+	b := runner.ThisBuild()
+	return versions{
+		Schema: schema, Version: b.Version, Commit: b.Commit, GVisor: b.GVisor,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
-	if !ok {
-		return v
-	}
-	if release == "" && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		v.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v.Commit = s.Value
-		}
-	}
-	for _, m := range info.Deps {
-		if m.Path == "gvisor.dev/gvisor" {
-			v.GVisor = m.Version
-		}
-	}
-	return v
 }

@@ -79,39 +79,65 @@ func (a *attempt) vouched() bool {
 	return a.Exit == 0 && a.Signal == "" && a.Killed == "" && a.NotRun == "" && !a.Merged
 }
 
-func (a *attempt) hasCases() bool {
-	for _, s := range a.sources {
-		if s.hasCases {
-			return true
+func (a *attempt) hasCases() bool { return casesOf([]*attempt{a}) > 0 }
+
+// casesOf counts the cases in the reports as they were looked through.
+func casesOf(attempts []*attempt) int {
+	n := 0
+	for _, a := range attempts {
+		for _, s := range a.sources {
+			n += s.cases
 		}
 	}
-	return false
+	return n
 }
 
-// suites reads the reports again and emits their suites in order, with every rule applied that looks at one attempt.
-func (a *attempt) suites(emit func(*suite)) {
+// suites takes the suites of the reports out of the line and emits them in order, with every rule applied that looks at
+// one attempt.
+func (a *attempt) suites(in *line, emit func(*suite)) {
 	a.cases, a.bad = 0, 0
 	prepared := func(s *suite) {
 		a.prepare(s)
-		if len(s.cases) > 0 {
+		if len(s.cases) > 0 || s.begun || s.more {
 			emit(s)
 		}
 	}
-	for _, s := range a.sources {
-		b := builder{emit: prepared, document: document{vouched: a.vouched()}}
-		if err := s.read(&b); err != nil && s.err == nil { // the file is not what it was a moment ago
-			s.err = err
-			a.addError(err)
-		}
-	}
+	a.take(in, prepared)
 	if a.unchecked() && a.ended() == "" {
 		prepared(a.exitSuite())
 	}
 }
 
+// take gives the suites as they were written.
+func (a *attempt) take(in *line, emit func(*suite)) {
+	lost := map[*source]error{}
+	for p := in.next(); !p.end; p = in.next() {
+		known := lost[p.source] != nil
+		if !known {
+			lost[p.source] = p.collect(a.vouched())
+		}
+		switch {
+		case known:
+		case lost[p.source] != nil:
+			p.abandon(emit)
+		case p.last:
+			p.emit(emit)
+		case p.isBig(a.partSize()) && !a.joins(p.source):
+			p.emitPart(emit)
+		}
+		in.putBack(p)
+	}
+	for _, s := range a.sources {
+		if err := s.readError(lost[s]); err != nil && s.err == nil { // the file is not what it was a moment ago
+			s.err = err
+			a.addError(err)
+		}
+	}
+}
+
 func (a *attempt) prepare(s *suite) {
 	s.attempt = a
-	if a.vouched() && a.options.Reruns != "never" {
+	if a.joinsReruns() {
 		s.cases = joinReruns(s.cases)
 	}
 	a.attached.rewrite(s)
@@ -135,6 +161,13 @@ func (a *attempt) prepare(s *suite) {
 		}
 	}
 }
+
+func (a *attempt) joinsReruns() bool { return a.vouched() && a.options.Reruns != "never" }
+
+// joins says whether a suite of the source must be seen as a whole.
+func (a *attempt) joins(s *source) bool { return a.joinsReruns() && s.mayFail }
+
+func (a *attempt) partSize() int { return cmp.Or(a.options.part, maxPart) }
 
 // propertyNumber reads one of the properties that Merge writes: 5 of `5/20`. It is 0 where there is none.
 func (s *suite) propertyNumber(name string) int {

@@ -24,13 +24,13 @@ type frame struct {
 	end   func() // what is left to do at its end
 }
 
-// builder turns the tokens of one file into suites, and emits each once its top-level suite has ended.
+// builder turns the tokens of one file into suites and writes them for go-junit.
 type builder struct {
-	emit     func(*suite)
 	document document
 	rootName string
 	loose    *suite // for cases outside of any suite
 	frames   []frame
+	spare    *draft // of a case that has ended
 }
 
 func (b *builder) build(sc *scanner) error {
@@ -51,10 +51,7 @@ func (b *builder) build(sc *scanner) error {
 			}
 		case endOfFile:
 			b.closeLoose()
-			return b.document.err
-		}
-		if b.document.err != nil {
-			return b.document.err
+			return nil
 		}
 	}
 }
@@ -146,26 +143,14 @@ func (b *builder) startSuite(f frame, t token) frame {
 	}
 	s := newSuite(f.suite, t)
 	b.document.open(s)
-	return frame{place: inSuite, suite: s, own: true, end: func() { b.closeSuite(s) }}
-}
-
-func (b *builder) closeSuite(s *suite) {
-	b.document.close(s)
-	if len(b.document.openSuites) > 0 {
-		return
-	}
-	for _, done := range b.document.take() {
-		if len(done.cases) > 0 {
-			b.emit(done)
-		}
-	}
+	return frame{place: inSuite, suite: s, own: true, end: func() { b.document.close(s) }}
 }
 
 func (b *builder) closeLoose() {
 	if b.loose != nil {
 		s := b.loose
 		b.loose = nil
-		b.closeSuite(s)
+		b.document.close(s)
 	}
 }
 
@@ -175,28 +160,40 @@ func (b *builder) suiteFor(f frame) *suite {
 		return f.suite
 	}
 	if b.loose == nil {
-		b.loose = newSuite(nil, token{attrs: []attr{{"name", b.rootName}}})
+		b.loose = newSuite(nil, token{attrs: []rawAttr{{"name", []byte(b.rootName)}}})
 		b.document.open(b.loose)
 	}
 	return b.loose
 }
 
 func (b *builder) startCase(f frame, t token) frame {
-	s, d := b.suiteFor(f), newDraft(t)
-	return frame{place: inCase, suite: s, draft: d, own: true, end: func() { b.document.add(s, d) }}
+	s, d := b.suiteFor(f), b.spare
+	if b.spare = nil; d == nil {
+		d = &draft{}
+	}
+	d.begin(t)
+	return frame{place: inCase, suite: s, draft: d, own: true, end: func() {
+		b.document.add(s, d)
+		b.spare = d
+	}}
 }
 
 // startSuiteResult makes a failure of a whole suite a case: consumers count cases.
 func (b *builder) startSuiteResult(f frame, t token) frame {
-	c := b.startCase(f, token{attrs: []attr{{"name", "(suite)"}}})
+	c := b.startCase(f, token{attrs: []rawAttr{{"name", []byte("(suite)")}}})
 	r := startResult(c, t)
 	r.end = c.end
 	return r
 }
 
 func startResult(f frame, t token) frame {
-	kinds := map[string]Status{"failure": Failed, "error": Errored, "skipped": Skipped}
-	found := &finding{kind: kinds[t.name], body: clip{limit: maxBody}}
+	found := &finding{kind: Skipped, body: clip{limit: maxBody}}
+	switch t.name {
+	case "failure":
+		found.kind = Failed
+	case "error":
+		found.kind = Errored
+	}
 	found.message, found.typ = cleanMessage(t.attr("message")), cleanShort(t.attr("type"))
 	f.draft.findings = append(f.draft.findings, found)
 	f.place, f.sink = inResult, &found.body

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -385,4 +387,34 @@ func (w wanted) matches(name string, e *ReadError) bool {
 		file = w.ErrorFile
 	}
 	return w.Line == 0 || e.Line == w.Line && e.File == file
+}
+
+// rootCounts are the numbers in the first tag of a report, which may be no XML further down.
+func rootCounts(t testing.TB, data []byte) (c Counts) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			t.Fatalf("no root: %v\n%s", err, data)
+		}
+		root, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		for _, a := range root.Attr {
+			n, _ := strconv.Atoi(a.Value)
+			switch a.Name.Local {
+			case "tests":
+				c.Tests = n
+			case "failures":
+				c.Failures = n
+			case "errors":
+				c.Errors = n
+			case "skipped":
+				c.Skipped = n
+			}
+		}
+		return c
+	}
 }

@@ -70,6 +70,14 @@ func (c *clip) text(clean func(string) string) string {
 	return head + c.mark() + tail
 }
 
+// appendRaw appends what text gives, without cleaning.
+func (c *clip) appendRaw(to []byte) []byte {
+	if c.cut == 0 && len(c.buf) <= c.limit {
+		return append(to, c.buf...)
+	}
+	return append(to, c.text(strings.Clone)...)
+}
+
 func (c *clip) drop(p []byte) {
 	c.cut += int64(len(p))
 	if c.name {

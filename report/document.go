@@ -1,25 +1,20 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/joshdk/go-junit"
 )
 
 const idName = "boxer-id"
 
-// document is the report as go-junit gets it: of one top-level suite, and in pieces if that is big. Each suite and
-// case carries an id, under which stands here what go-junit has no place for.
+// document writes the report as go-junit gets it: of one top-level suite, and in pieces if that is big. Each suite and
+// case carries an id, under which stands in the piece what go-junit has no place for.
 type document struct {
-	xml        bytes.Buffer
+	source     *source
+	line       *line
+	piece      *piece   // being written
 	suites     []*suite // of the top-level suite, in document order; the id is the index
 	openSuites []int
-	extras     []extra // of the cases in xml; the id is the index
-	vouched    bool    // the command ended with exit code 0
-	err        error
 }
 
 type extra struct {
@@ -29,6 +24,9 @@ type extra struct {
 }
 
 func (d *document) open(s *suite) {
+	if d.piece == nil {
+		d.piece = d.line.blank(d.source)
+	}
 	id := len(d.suites)
 	d.suites = append(d.suites, s)
 	d.openSuites = append(d.openSuites, id)
@@ -36,17 +34,20 @@ func (d *document) open(s *suite) {
 }
 
 func (d *document) startTag(id int) {
-	writeTag(&d.xml, "testsuite", attr{idName, strconv.Itoa(id)}, attr{"name", d.suites[id].name})
+	d.piece.xml.tag("testsuite", attr{idName, strconv.Itoa(id)}, attr{"name", d.suites[id].name})
 }
 
 func (d *document) close(s *suite) {
-	writeText(&d.xml, "system-out", s.outClip.text(cleanText))
-	writeText(&d.xml, "system-err", s.errClip.text(cleanText))
+	xml := &d.piece.xml
+	xml.element("system-out", s.outClip.text(cleanText))
+	xml.element("system-err", s.errClip.text(cleanText))
 	s.outClip, s.errClip = clip{}, clip{}
-	d.xml.WriteString("</testsuite>")
+	xml.end("testsuite")
 	d.openSuites = d.openSuites[:len(d.openSuites)-1]
 	if len(d.openSuites) == 0 {
-		d.ingest()
+		d.piece.last = true
+		d.handOver()
+		d.suites = nil
 	}
 }
 
@@ -64,17 +65,18 @@ func (d *document) add(s *suite, c *draft) {
 	if c.classname == "" {
 		c.classname = s.own
 	}
-	writeTag(&d.xml, "testcase", attr{idName, strconv.Itoa(len(d.extras))}, attr{"name", c.name},
+	xml := &d.piece.xml
+	xml.tag("testcase", attr{idName, strconv.Itoa(len(d.piece.extras))}, attr{"name", c.name},
 		attr{"classname", c.classname}, attr{"time", c.time}, attr{"file", c.file}, attr{"line", c.line},
 		attr{"assertions", c.assertions})
-	d.extras = append(d.extras, e)
+	d.piece.extras = append(d.piece.extras, e)
 	if v.status != Passed {
-		writeResult(&d.xml, element(v.status), v.message, v.typ, v.body)
+		xml.result(element(v.status), v.message, v.typ, v.body)
 	}
-	writeText(&d.xml, "system-out", c.out.text(cleanText))
-	writeText(&d.xml, "system-err", c.err.text(cleanText))
-	d.xml.WriteString("</testcase>")
-	if d.xml.Len() > documentSize {
+	xml.element("system-out", c.out.text(cleanText))
+	xml.element("system-err", c.err.text(cleanText))
+	xml.end("testcase")
+	if len(*xml) > documentSize {
 		d.split()
 	}
 }
@@ -82,68 +84,17 @@ func (d *document) add(s *suite, c *draft) {
 // split hands over what there is and opens the same suites again, so that a suite of any size needs little memory.
 func (d *document) split() {
 	for range d.openSuites {
-		d.xml.WriteString("</testsuite>")
+		d.piece.xml.end("testsuite")
 	}
-	d.ingest()
+	d.handOver()
+	d.piece = d.line.blank(d.source)
 	for _, id := range d.openSuites {
 		d.startTag(id)
 	}
 }
 
-func (d *document) ingest() {
-	read, err := junit.IngestReader(&d.xml)
-	if err != nil && d.err == nil {
-		d.err = fmt.Errorf("go-junit cannot read what boxer wrote for it: %w", err)
-	}
-	d.collect(read)
-	d.xml.Reset()
-	d.extras = d.extras[:0]
-}
-
-func (d *document) collect(read []junit.Suite) {
-	for _, from := range read {
-		s := d.suites[index(from.Properties)]
-		s.out, s.err = from.SystemOut, from.SystemErr // the last piece has them
-		for _, t := range from.Tests {
-			s.cases = append(s.cases, d.record(s.name, t))
-		}
-		d.collect(from.Suites)
-	}
-}
-
-func index(attributes map[string]string) int {
-	n, _ := strconv.Atoi(attributes[idName])
-	return n
-}
-
-// take gives the suites that were read and forgets them.
-func (d *document) take() []*suite {
-	done := d.suites
-	d.suites = nil
-	return done
-}
-
-func (d *document) record(suite string, t junit.Test) record {
-	e := d.extras[index(t.Properties)]
-	r := record{
-		Case: Case{
-			Suite: suite, Classname: t.Classname, Name: t.Name, File: t.Properties["file"],
-			Status: Status(t.Status), Message: t.Message,
-		},
-		line: t.Properties["line"], assertions: t.Properties["assertions"],
-		props: e.props, runs: e.runs, out: t.SystemOut, err: t.SystemErr,
-	}
-	r.Line, _ = strconv.Atoi(r.line)
-	r.Seconds, _ = seconds(t.Properties["time"])
-	if found, ok := t.Error.(junit.Error); ok {
-		r.Type, r.Body = found.Type, found.Body
-	}
-	if r.Status == Skipped { // go-junit keeps only its message
-		r.Body, r.Type = e.verdict.body, e.verdict.typ
-	}
-	if e.verdict.isTodo && d.vouched { // the runner does not count it: node's todo, Catch2's !mayfail
-		r.Status, r.Message = Skipped, e.verdict.todo
-	}
-	r.settle()
-	return r
+func (d *document) handOver() {
+	d.piece.suites, d.piece.props = d.suites, d.suites[0].props
+	d.line.put(d.piece)
+	d.piece = nil
 }

@@ -10,7 +10,7 @@ import (
 
 // reference appends the character that `&...;` stands for, even one that XML forbids: cleaning it is not our job.
 func (s *scanner) reference(to []byte) ([]byte, error) {
-	p, _ := s.r.Peek(32)
+	p := s.peek(32)
 	end := bytes.IndexByte(p, ';')
 	if end < 0 {
 		if len(p) < 32 && !bytes.ContainsAny(p[1:], " <>&\"'\r\n\t") {

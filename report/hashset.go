@@ -4,7 +4,7 @@ import "math/bits"
 
 // hashSet holds the hashes of a million names in some 11 bytes each, and grows by small steps: a map takes twice that,
 // and for a moment three times, while it grows. It is cut into parts that grow by themselves, by a quarter, at most 4/5
-// full. The hashes are those of SHA-256, so nobody can make many of them fall together.
+// full. The hashes must be such that nobody can make many of them fall together.
 type hashSet struct {
 	parts [256]hashPart
 	zero  bool // 0 marks a free place
@@ -13,6 +13,15 @@ type hashSet struct {
 type hashPart struct {
 	places []uint64
 	n      int
+}
+
+// newHashSet makes room for n hashes.
+func newHashSet(n int) *hashSet {
+	s := &hashSet{}
+	for i := range s.parts {
+		s.parts[i].places = make([]uint64, n/len(s.parts)*4/3)
+	}
+	return s
 }
 
 // add says whether the hash is new.

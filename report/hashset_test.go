@@ -32,7 +32,7 @@ func TestHashSet(t *testing.T) {
 
 // Many tests of one name, in any order, each get the smallest free number.
 func TestNaming(t *testing.T) {
-	n := newNaming()
+	n := newNaming(0)
 	got := func(name string) string { return n.name(&record{Case: Case{Suite: "s", Name: name}}) }
 	for i := range 30 {
 		want := "a"

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 )
 
 // key is a hash that stands for a test: a million names need not be kept, and no test can be made to look like another.
@@ -41,6 +42,7 @@ func (o ordinals) next(k key) key {
 // naming gives each case of the merged report a name of its own: of two that share suite, class and name, GitLab shows
 // one.
 type naming struct {
+	seed  maphash.Seed // another one in each merge, so nobody can make many hashes fall together
 	taken *hashSet
 	next  map[uint64]int // number to try next behind a name that came often
 }
@@ -48,22 +50,32 @@ type naming struct {
 // often is from when on it is worth to keep count: a million names may come twice.
 const often = 8
 
-func newNaming() naming {
-	return naming{taken: &hashSet{}, next: map[uint64]int{}}
+func newNaming(cases int) *naming {
+	return &naming{seed: maphash.MakeSeed(), taken: newHashSet(cases), next: map[uint64]int{}}
 }
 
-func (n naming) name(r *record) string {
-	base := hash(r.Suite, r.Classname, r.Name).short()
+func (n *naming) name(r *record) string {
+	base := n.hash(r, r.Name)
 	if n.taken.add(base) {
 		return r.Name
 	}
 	for i := max(n.next[base], 2); ; i++ {
 		name := fmt.Sprintf("%s [%d]", r.Name, i)
-		if n.taken.add(hash(r.Suite, r.Classname, name).short()) {
+		if n.taken.add(n.hash(r, name)) {
 			if i > often {
 				n.next[base] = i + 1
 			}
 			return name
 		}
 	}
+}
+
+func (n *naming) hash(r *record, name string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(n.seed)
+	for _, part := range [...]string{r.Suite, r.Classname, name} {
+		h.WriteString(part)
+		h.WriteByte(0) // no cleaned text holds one
+	}
+	return h.Sum64()
 }

@@ -11,11 +11,13 @@ import (
 // is known only at its end: so each file is checked before any of its cases is written.
 type source struct {
 	File
-	stop     <-chan struct{}
-	enc      charset
-	err      *ReadError // nil if the file is whole
-	stray    int        // line of plain text outside of the report, or 0
-	hasCases bool
+	stop    <-chan struct{}
+	enc     charset
+	err     *ReadError // nil if the file is whole
+	refused bool       // it gives no case
+	mayFail bool       // there is something in it that can make a case bad
+	stray   int        // line of plain text outside of the report, or 0
+	cases   int        // also those that a failure outside of any case will become
 }
 
 func inspect(f File, stop <-chan struct{}) *source {
@@ -23,15 +25,16 @@ func inspect(f File, stop <-chan struct{}) *source {
 	s.err = s.readError(s.scan(func(sc *scanner) error {
 		return (&inspector{scanner: sc, source: s}).run()
 	}))
+	s.refused = s.err != nil && s.err.Kind != Truncated
 	return s
 }
 
 // read gives the cases to b. A truncated file keeps those that are complete; one that was refused has none.
-func (s *source) read(b *builder) *ReadError {
-	if s.err != nil && s.err.Kind != Truncated {
-		return s.err
+func (s *source) read(b *builder) error {
+	if s.refused {
+		return nil
 	}
-	return s.readError(s.scan(b.build))
+	return s.scan(b.build)
 }
 
 func (s *source) scan(use func(*scanner) error) error {

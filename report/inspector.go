@@ -7,20 +7,17 @@ import "errors"
 type inspector struct {
 	*scanner
 	*source
-	inside        []string
-	cases, suites int
-	before        int // elements of the file before the test case that is open
+	inside []string
+	suites int
+	before int // elements of the file before the test case that is open
 }
 
 func (i *inspector) run() error {
 	for {
 		t, err := i.next()
 		i.source.stray = i.scanner.stray
-		var known *ReadError
-		if errors.As(err, &known) && known.Kind == Truncated && len(i.inside) > 0 {
-			known.Reason += ", in test case " + i.inside[len(i.inside)-1]
-		}
-		if err != nil || t.kind == endOfFile {
+		if err != nil {
+			i.nameOpenCase(err)
 			return err
 		}
 		switch t.kind {
@@ -32,7 +29,16 @@ func (i *inspector) run() error {
 			if t.name == "testcase" {
 				i.inside = i.inside[:len(i.inside)-1]
 			}
+		case endOfFile:
+			return nil
 		}
+	}
+}
+
+func (i *inspector) nameOpenCase(err error) {
+	var known *ReadError
+	if errors.As(err, &known) && known.Kind == Truncated && len(i.inside) > 0 {
+		known.Reason += ", in test case " + i.inside[len(i.inside)-1]
 	}
 }
 
@@ -59,14 +65,17 @@ func (i *inspector) count(t token) {
 		i.inside = append(i.inside, cleanName(t.attr("name")))
 		i.before = i.elements
 		i.cases++
+		i.mayFail = i.mayFail || t.attr("status") != ""
 	case "failure", "error":
+		i.mayFail = true
 		if len(i.inside) == 0 {
 			i.cases++
 		}
+	case "flakyFailure", "flakyError", "rerunFailure", "rerunError":
+		i.mayFail = true
 	case "testsuite", "testsuites":
 		i.suites++
 	}
-	i.hasCases = i.hasCases || i.cases > 0
 }
 
 func isRoot(name string) bool {

@@ -7,13 +7,14 @@ import (
 
 // ledger notes which tests a shard ran, without keeping them.
 type ledger struct {
-	ids           [][]uint64 // in pieces: to grow, one slice would need its own size once more
+	ids           []uint64
 	files, groups map[string]bool
 	cut           bool
 }
 
-func newLedger() *ledger {
-	return &ledger{files: map[string]bool{}, groups: map[string]bool{}}
+// newLedger makes room for so many cases. There may be some more.
+func newLedger(cases int) *ledger {
+	return &ledger{ids: make([]uint64, 0, cases), files: map[string]bool{}, groups: map[string]bool{}}
 }
 
 func (l *ledger) add(s *suite) {
@@ -22,22 +23,10 @@ func (l *ledger) add(s *suite) {
 	}
 	for i := range s.cases {
 		c := &s.cases[i]
-		l.addID(c.identity(s.hostname).short())
+		l.ids = append(l.ids, c.identity(s.hostname).short())
 		l.note(l.groups, c.Classname)
 		l.note(l.files, c.File)
 	}
-}
-
-// idPiece is the length of one piece of ids.
-const idPiece = 1 << 15
-
-func (l *ledger) addID(id uint64) {
-	last := len(l.ids) - 1
-	if last < 0 || len(l.ids[last]) == idPiece {
-		l.ids = append(l.ids, nil)
-		last++
-	}
-	l.ids[last] = append(l.ids[last], id)
 }
 
 func (l *ledger) note(set map[string]bool, names ...string) {
@@ -53,10 +42,8 @@ func (l *ledger) note(set map[string]bool, names ...string) {
 }
 
 func (l *ledger) close(s *Shard) {
-	ids := slices.Concat(l.ids...)
-	l.ids = nil
-	slices.Sort(ids)
-	s.IDs = slices.Clip(slices.Compact(ids))
+	slices.Sort(l.ids)
+	s.IDs = slices.Clip(slices.Compact(l.ids))
 	s.Files = slices.Sorted(maps.Keys(l.files))
 	s.Groups = slices.Sorted(maps.Keys(l.groups))
 	s.Cut = l.cut

@@ -4,7 +4,7 @@ package report
 // refused, because a part would look like the whole; what is only a long text is cut in its middle.
 const (
 	maxBytes    = 256 << 20
-	maxCases    = 1_000_000 // in one file; a suite is held as a whole, about a kilobyte for a case
+	maxCases    = 1_000_000 // in one file
 	maxSuites   = 200_000   // in one file
 	maxElements = 5_000_000 // in one file
 	maxInCase   = 100_000   // elements in one test case
@@ -18,7 +18,11 @@ const (
 
 	maxMerged        = 30_000_000 // GitLab ignores a report above it
 	squeezedOutput   = 64 << 10
-	documentSize     = 128 << 10 // what go-junit is given at once
+	documentSize     = 64 << 10  // what go-junit is given at once
+	maxAhead         = 4         // pieces of this size that are read while another is written
+	maxSpare         = 10_000    // cases in a slice that is kept to be used again
+	maxPart          = 2 << 20   // bytes of a suite that are held before they are written
+	outputSize       = 256 << 10 // bytes that are written to disk at once
 	maxListed        = 1000      // cases listed in a Result, of each sort
 	maxListedText    = 4 << 10
 	maxListedFiles   = 20      // attachments of one listed case

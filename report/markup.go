@@ -9,7 +9,7 @@ import (
 // markup reads what starts with `<`. Not found means that it was nothing the reader needs: a comment, a declaration.
 func (s *scanner) markup() (t token, found bool, err error) {
 	start := s.line
-	p, _ := s.r.Peek(2)
+	p := s.peek(2)
 	if len(p) < 2 {
 		s.skip(p)
 		return t, false, io.EOF
@@ -51,7 +51,7 @@ func (s *scanner) declaration(start int) error {
 	case s.has("<!DOCTYPE") && len(s.open) == 0:
 		return s.doctype(start)
 	}
-	rest, _ := s.r.Peek(len("<![CDATA["))
+	rest := s.peek(len("<![CDATA["))
 	for _, whole := range []string{"<!--", "<![CDATA[", "<!DOCTYPE"} {
 		if len(rest) < len(whole) && strings.HasPrefix(whole, string(rest)) {
 			s.skip(rest)
@@ -86,9 +86,9 @@ func (s *scanner) doctype(start int) error {
 
 func (s *scanner) skipPast(end string) error {
 	for {
-		if p, err := s.r.Peek(len(end)); err != nil {
+		if p := s.peek(len(end)); len(p) < len(end) {
 			s.skip(p)
-			return err
+			return s.err
 		}
 		window, err := s.window()
 		if err != nil {

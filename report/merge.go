@@ -11,31 +11,34 @@ import (
 type merger struct {
 	options Options
 	size    size
+	in      *line
 	out     *output
-	names   naming
+	names   *naming
 	ledger  *ledger
 	result  Result
 	slowest slowest
 	files   *fileTimes
 	roll    roll
 	shard   *Shard // being merged
+	suite   Totals // of the parts of the suite that is being written
 }
 
-func newMerger(o Options, size size, path string) *merger {
-	return &merger{options: o, size: size, names: newNaming(), files: newFileTimes(), out: newOutput(path, o)}
+func newMerger(o Options, size size, path string, in *line, cases int) *merger {
+	return &merger{options: o, size: size, in: in, names: newNaming(cases), files: newFileTimes(), out: newOutput(path, o)}
 }
 
 // merge writes all that the attempts of one shard gave, boxer's own error cases last.
 func (m *merger) merge(attempts []*attempt, all [][]*attempt) {
 	last := attempts[len(attempts)-1]
 	m.shard = &Shard{Number: last.Shard, Of: last.Of, Attempts: last.Attempt.Attempt}
-	m.ledger = newLedger()
-	if first := generation(attempts); len(first) < len(attempts) {
-		o := overlay{verdicts: map[key]Status{}, later: map[key][]record{}, keys: map[*suite][]key{}}
+	first := generation(attempts)
+	m.ledger = newLedger(casesOf(first))
+	if len(first) < len(attempts) {
+		o := overlay{in: m.in, verdicts: map[key]Status{}, later: map[key][]record{}, keys: map[*suite][]key{}}
 		o.merge(attempts, m.write)
 	} else {
 		for _, a := range first {
-			a.suites(m.write)
+			a.suites(m.in, m.write)
 		}
 	}
 	standing := m.errorCases(attempts, othersHadCases(attempts, all))
@@ -141,7 +144,7 @@ func (m *merger) write(s *suite) {
 	totals := Totals{}
 	for i := range s.cases {
 		c := &s.cases[i]
-		c.Name = m.names.name(c)
+		c.Name, c.SuiteFile = m.names.name(c), s.file
 		totals.count(c.Status)
 		totals.Seconds += c.Seconds
 		m.list(c)
@@ -151,11 +154,16 @@ func (m *merger) write(s *suite) {
 		m.size.squeeze(c, m.out)
 	}
 	m.size.squeezeSuite(s, m.out)
-	if n, ok := seconds(s.time); ok && !s.nested {
-		totals.Seconds = n
+	if s.begun {
+		totals = m.suite.plus(totals)
 	}
-	m.shard.Totals = m.shard.Totals.plus(totals)
-	writeSuite(m.out.w, s, totals, m.properties(s))
+	if m.suite = totals; !s.more {
+		if n, ok := seconds(s.time); ok && !s.nested {
+			totals.Seconds = n
+		}
+		m.shard.Totals = m.shard.Totals.plus(totals)
+	}
+	writeSuite(m.out, s, totals, m.properties(s))
 }
 
 func (m *merger) list(c *record) {

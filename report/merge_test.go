@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -210,9 +211,18 @@ func TestKilledWithNothingConfigured(t *testing.T) {
 
 // A report that changes after it was looked through is no reason to lose anything silently.
 func TestReportChangesWhileMerging(t *testing.T) {
-	a := attemptOf(t, 0, passing, strings.ReplaceAll(passing, `"a"`, `"b"`))
-	m, r := mergeFor(t, Options{Visit: func(Case) { os.WriteFile(a.Reports[1].Path, []byte("<testsuite>&"), 0o600) }}, a)
-	checkShown(t, m, "s/a passed", "boxer/shard 1/1 error out/r.xml:1: truncated: the file ends inside of <testsuite>, exit code 0")
+	long := `<testsuite><testcase name="a"><system-out>` + strings.Repeat("more than is read ahead\n", 10_000) + `</system-out></testcase></testsuite>`
+	first, second := attemptOf(t, 0, strings.Repeat(long, 20)), attemptOf(t, 0, passing)
+	first.Of, second.Shard, second.Of = 2, 2, 2
+	var once sync.Once
+	change := func(Case) {
+		once.Do(func() { os.WriteFile(second.Reports[0].Path, []byte("<testsuite>&"), 0o600) })
+	}
+	m, r := mergeFor(t, Options{Visit: change}, first, second)
+	c := caseNamed(t, m, "shard 2/2")
+	if got := c.result().Message; got != "out/r.xml:1: truncated: the file ends inside of <testsuite>, exit code 0" || r.Tests != 21 {
+		t.Errorf("%d cases, error %q", r.Tests, got)
+	}
 	if !r.Incomplete || len(r.Unread) != 1 {
 		t.Errorf("incomplete %v, errors %v", r.Incomplete, r.Unread)
 	}
@@ -287,7 +297,7 @@ func TestLedgerIsSortedAndBounded(t *testing.T) {
 	if want := []string{"c", "in", "x_test.go", "x_test.go > in"}; !slices.Equal(r.Shards[0].Groups, want) {
 		t.Errorf("groups %q, want %q", r.Shards[0].Groups, want)
 	}
-	l := newLedger()
+	l := newLedger(0)
 	for i := range maxLedgerNames + 2 {
 		l.note(l.files, fmt.Sprint(i))
 	}

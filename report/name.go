@@ -16,20 +16,24 @@ func (s *scanner) skipSpace() (bool, error) {
 func (s *scanner) name() (string, error) {
 	s.scratch = s.scratch[:0]
 	for {
-		b, err := s.peekByte()
+		window, err := s.window()
 		if err == io.EOF {
 			return known(s.scratch), err
 		}
 		if err != nil {
 			return "", err
 		}
-		if !isName(b) {
-			break
+		n := 0
+		for n < len(window) && isName(window[n]) {
+			n++
 		}
-		s.readByte()
-		s.scratch = append(s.scratch, b)
+		s.scratch = append(s.scratch, window[:n]...)
+		s.from, s.lastLine = s.from+n, s.line
 		if len(s.scratch) > maxTagName {
 			return "", refuse(Malformed, s.line, "a name of more than %d bytes", maxTagName)
+		}
+		if n < len(window) {
+			break
 		}
 	}
 	if len(s.scratch) == 0 || !isNameStart(s.scratch[0]) {

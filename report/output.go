@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 const xmlHeader = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
@@ -20,24 +19,25 @@ const xmlHeader = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 type output struct {
 	path, name string
 	file       *os.File
-	w          *bufio.Writer
+	xml        xmlText // not yet written to the file
 	size       int64
 	limit      int64 // above which outputs are left out
-	err        error // the first; counting goes on without a file
+
+	room         int64 // where the tag of the suite that is being written in parts goes
+	propsWritten int   // of that suite
+	err          error // the first; counting goes on without a file
 
 	ofPassed, overlong int64 // bytes of output that could be spared
 }
 
 func newOutput(path string, options Options) *output {
 	o := &output{path: path, name: cleanName(cmp.Or(options.Name, "boxer")), limit: cmp.Or(options.limit, maxMerged)}
-	o.w = bufio.NewWriterSize(o, 256<<10)
 	if path != "" {
 		o.err = o.create()
 	}
-	room := bytes.Repeat([]byte(" "), len(o.rootTag(Totals{}))+len("2147483647")*4+24)
-	o.w.WriteString(xmlHeader)
-	o.w.Write(room)
-	o.w.WriteString("\n")
+	o.xml.raw(xmlHeader)
+	o.leaveRoom(o.rootTag(Totals{}))
+	o.xml.raw("\n")
 	return o
 }
 
@@ -56,19 +56,40 @@ func (o *output) create() error {
 	return nil
 }
 
-// Write never fails, because the verdicts are still to be counted if the disk is full.
-func (o *output) Write(p []byte) (int, error) {
-	o.size += int64(len(p))
-	if o.file != nil && o.err == nil {
-		_, o.err = o.file.Write(p)
+// spill writes to disk when there is enough of it.
+func (o *output) spill() {
+	if len(o.xml) >= outputSize {
+		o.flush()
 	}
-	return len(p), nil
+}
+
+// flush never fails, because the verdicts are still to be counted if the disk is full.
+func (o *output) flush() {
+	o.size += int64(len(o.xml))
+	if o.file != nil && o.err == nil {
+		_, o.err = o.file.Write(o.xml)
+	}
+	o.xml = o.xml[:0]
+}
+
+// leaveRoom leaves as much as the tag needs when its totals are known.
+func (o *output) leaveRoom(tag string) {
+	o.room = o.size + int64(len(o.xml))
+	o.xml.raw(strings.Repeat(" ", len(tag)+len("2147483647")*4+24))
+}
+
+// fillRoom writes the tag where room was left last.
+func (o *output) fillRoom(tag string) {
+	o.flush()
+	if o.file != nil && o.err == nil {
+		_, o.err = o.file.WriteAt([]byte(tag), o.room)
+	}
 }
 
 func (o *output) rootTag(t Totals) string {
-	var b bytes.Buffer
-	writeTag(&b, "testsuites", append([]attr{{"name", o.name}}, t.attributes()...)...)
-	return b.String()
+	var x xmlText
+	x.tag("testsuites", append([]attr{{"name", o.name}}, t.attributes()...)...)
+	return string(x)
 }
 
 // attributes are the totals as they are written.
@@ -81,8 +102,8 @@ func (t Totals) attributes() []attr {
 
 // commit fills in the totals and puts the report in its place.
 func (o *output) commit(t Totals) error {
-	o.w.WriteString("</testsuites>\n")
-	o.w.Flush()
+	o.xml.raw("</testsuites>\n")
+	o.flush()
 	if o.file == nil {
 		return o.err
 	}

@@ -3,9 +3,11 @@ package report
 // overlay lays the later attempts of a shard over the first. It reads the first attempt twice, so that of all its
 // cases only the verdicts are kept, and of the later ones only what changes something.
 type overlay struct {
+	in       *line
 	verdicts map[key]Status
 	later    map[key][]record // what is laid over a case, in order
 	added    []*suite         // tests that no attempt before had
+	growing  *suite           // the last of them, while its report goes on
 	keys     map[*suite][]key // of the cases in added
 }
 
@@ -14,19 +16,19 @@ func (o *overlay) merge(attempts []*attempt, emit func(*suite)) {
 	first := generation(attempts)
 	seen := ordinals{}
 	for _, a := range first {
-		a.suites(func(s *suite) { o.note(s, seen) })
+		a.suites(o.in, func(s *suite) { o.note(s, seen) })
 	}
 	for rest := attempts[len(first):]; len(rest) > 0; {
 		next := generation(rest)
 		seen := ordinals{}
 		for _, a := range next {
-			a.suites(func(s *suite) { o.add(s, seen) })
+			a.suites(o.in, func(s *suite) { o.add(s, seen) })
 		}
 		rest = rest[len(next):]
 	}
 	seen = ordinals{}
 	for _, a := range first {
-		a.suites(func(s *suite) {
+		a.suites(o.in, func(s *suite) {
 			for i := range s.cases {
 				c := &s.cases[i]
 				o.apply(c, seen.next(c.identity(s.hostname)))
@@ -75,11 +77,24 @@ func (o *overlay) add(s *suite, seen ordinals) {
 			o.verdicts[k] = lay(record{Case: Case{Status: before}}, record{Case: Case{Status: c.Status}}).Status
 		}
 	}
-	if len(fresh) > 0 {
+	o.keep(s, fresh, keys)
+}
+
+// keep adds new tests as a suite, or to that of which s is a later part.
+func (o *overlay) keep(s *suite, fresh []record, keys []key) {
+	if !s.begun {
+		o.growing = nil
+	}
+	switch to := o.growing; {
+	case to != nil:
+		to.cases, to.out, to.err = append(to.cases, fresh...), s.out, s.err
+		o.keys[to] = append(o.keys[to], keys...)
+	case len(fresh) > 0:
 		s.cases, s.nested = fresh, true // its time counts tests that are not in it, so it is summed up
-		o.added = append(o.added, s)
+		o.added, o.growing = append(o.added, s), s
 		o.keys[s] = keys
 	}
+	s.begun, s.more = false, false
 }
 
 func (o *overlay) apply(c *record, k key) {

@@ -36,6 +36,11 @@ type suite struct {
 	outClip, errClip clip // what of them is read so far
 	attempt          *attempt
 	synthetic        bool // made by boxer, so it says nothing about which tests ran
+
+	// A big suite is written in parts, each a suite for itself: all but the first have begun, all but the last have more
+	// to come.
+	begun, more bool
+	size        int // of what was read and not written yet, in bytes
 }
 
 // asRun is what stays of a bad case when another run of it takes its place.

@@ -3,7 +3,7 @@
 // cannot be read whole, and a command that failed without a failed test, each become a case of their own.
 //
 // It is a leaf: it starts nothing and prints nothing, and touches only the files it is given. What a shard wrote is
-// never trusted with memory: reports are streamed, one suite at a time, and each file is read twice, first to see
+// never trusted with memory: reports are streamed, a big suite in parts, and each file is read twice, first to see
 // whether it is whole. go-junit does the reading proper, but sees only a report that this package has rewritten, since
 // by itself it lets the last result of a case win and drops cases outside of a suite.
 package report
@@ -11,7 +11,10 @@ package report
 import (
 	"cmp"
 	"errors"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -65,6 +68,7 @@ type Options struct {
 	Stop <-chan struct{}
 
 	limit int64 // of the merged report; 0 is maxMerged, tests set less
+	part  int   // bytes of a suite that are held before they are written; 0 is maxPart
 }
 
 // ErrStopped is the error of a merge that was told to stop.
@@ -75,7 +79,7 @@ var ErrStopped = errors.New("the merge was stopped")
 func Merge(attempts []Attempt, o Options, path string) (Result, error) {
 	shards := group(attempts, o)
 	for size := whole; ; {
-		m := newMerger(o, size, path)
+		m := newMerger(o, size, path, readAhead(inOrder(shards)), casesOf(slices.Concat(shards...)))
 		for _, attempts := range shards {
 			m.merge(attempts, shards)
 		}
@@ -98,13 +102,41 @@ func group(attempts []Attempt, o Options) [][]*attempt {
 	slices.SortStableFunc(sorted, func(a, b Attempt) int {
 		return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Batch, b.Batch))
 	})
+	inspected := make([]*attempt, len(sorted))
+	concurrently(len(sorted), func(i int) { inspected[i] = inspectAttempt(sorted[i], o) })
 	var shards [][]*attempt
-	for i, a := range sorted {
+	for i, a := range inspected {
 		if i == 0 || a.Shard != sorted[i-1].Shard {
 			shards = append(shards, nil)
 		}
 		last := len(shards) - 1
-		shards[last] = append(shards[last], inspectAttempt(a, o))
+		shards[last] = append(shards[last], a)
 	}
 	return shards
+}
+
+// concurrently calls do for 0 to n-1, as many at a time as there are processors.
+func concurrently(n int, do func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// inOrder names the attempts as often and in the order as their suites are asked for.
+func inOrder(shards [][]*attempt) []*attempt {
+	var order []*attempt
+	for _, attempts := range shards {
+		order = append(order, attempts...)
+		if first := generation(attempts); len(first) < len(attempts) {
+			order = append(order, first...) // see overlay.merge
+		}
+	}
+	return order
 }

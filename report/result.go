@@ -60,6 +60,7 @@ type Case struct {
 	Shard, Attempt         int
 	Suite, Classname, Name string
 	File                   string // "" if the report names none
+	SuiteFile              string // that its suite names; only for Options.Visit
 	Line                   int    // 0 if the report names none
 	Status                 Status
 	Seconds                float64

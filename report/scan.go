@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -17,23 +16,26 @@ const (
 	endOfFile
 )
 
-// token is one piece of a report. Text comes in pieces of any size, good until the next call.
+// token is one piece of a report. Text comes in pieces of any size. Text and attributes are good until the next call.
 type token struct {
 	kind  tokenKind
 	name  string // of the element, without a namespace prefix
-	attrs []attr
+	attrs []rawAttr
 	text  []byte
 	line  int
 	depth int  // of a start tag: how many elements stand around it
 	cut   bool // the file ended inside of this start tag
 }
 
-type attr struct{ name, value string }
+type rawAttr struct {
+	name  string
+	value []byte
+}
 
 func (t *token) attr(name string) string {
-	for _, a := range t.attrs {
-		if a.name == name {
-			return a.value
+	for i := range t.attrs {
+		if t.attrs[i].name == name {
+			return string(t.attrs[i].value)
 		}
 	}
 	return ""
@@ -43,7 +45,7 @@ func (t *token) attr(name string) string {
 // in text and XML 1.1, holds each text as a whole, and cannot say where a file that ends too early ended. What is not
 // well-formed in any other way is refused here too: nothing is guessed.
 type scanner struct {
-	r         *bufio.Reader
+	input
 	line      int      // of the byte read last
 	lastLine  int      // the last one with anything on it
 	open      []string // elements, with their prefixes
@@ -55,11 +57,13 @@ type scanner struct {
 	cdata     bool  // inside of a CDATA section
 	fail      error // comes after the token that was cut off
 	value     clip  // of the attribute being read
+	values    []byte
+	attrs     []rawAttr // of the tag read last, with values that lie in values
 	scratch   []byte
 }
 
 func newScanner(r io.Reader) *scanner {
-	return &scanner{r: bufio.NewReaderSize(r, 64<<10), line: 1}
+	return &scanner{input: newInput(r), line: 1}
 }
 
 // next gives the next token, or a *ReadError without its file.
@@ -112,49 +116,56 @@ func (s *scanner) scan() (token, error) {
 	}
 }
 
-// window gives the bytes that can be looked at without reading, at least one.
-func (s *scanner) window() ([]byte, error) {
-	if _, err := s.r.Peek(1); err != nil {
-		return nil, err
+// skip moves over the start of the window. It touches nothing that a token still points to.
+func (s *scanner) skip(p []byte) {
+	lines := bytes.Count(p, []byte("\n"))
+	for i := len(p) - 1; i >= 0; i-- {
+		if !isBlank(p[i]) {
+			s.lastLine = s.line + lines - bytes.Count(p[i:], []byte("\n"))
+			break
+		}
 	}
-	return s.r.Peek(s.r.Buffered())
+	s.line += lines
+	s.from += len(p)
 }
 
-// skip moves over n bytes of the window. It touches nothing that a token still points to.
-func (s *scanner) skip(p []byte) {
-	for rest, line := p, s.line; len(rest) > 0; line++ {
-		one, more, _ := bytes.Cut(rest, []byte("\n"))
-		if len(bytes.Trim(one, " \t\r\x00")) > 0 {
-			s.lastLine = line
-		}
-		rest = more
-	}
-	s.line += bytes.Count(p, []byte("\n"))
-	s.r.Discard(len(p))
-}
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == 0 }
 
 // readByte reads one byte inside of markup.
 func (s *scanner) readByte() (byte, error) {
-	b, err := s.r.ReadByte()
-	if err == nil && b == '\n' {
+	b, err := s.peekByte()
+	if err != nil {
+		return 0, err
+	}
+	s.from++
+	if b == '\n' {
 		s.line++
-	} else if err == nil && b > ' ' {
+	} else if b > ' ' {
 		s.lastLine = s.line
 	}
-	return b, err
+	return b, nil
 }
 
 func (s *scanner) peekByte() (byte, error) {
-	p, err := s.r.Peek(1)
+	p, err := s.window()
 	if err != nil {
 		return 0, err
 	}
 	return p[0], nil
 }
 
-func (s *scanner) has(prefix string) bool {
-	p, _ := s.r.Peek(len(prefix))
-	return string(p) == prefix
+func (s *scanner) has(prefix string) bool { return string(s.peek(len(prefix))) == prefix }
+
+// until gives how much of a window stands before the first of the stops. It looks at its start only: a window full of
+// stops would else be looked at as a whole for each of them.
+func until(window []byte, stops string) int {
+	window = window[:min(len(window), 512)]
+	for i := range len(stops) {
+		if n := bytes.IndexByte(window, stops[i]); n >= 0 {
+			window = window[:n]
+		}
+	}
+	return len(window)
 }
 
 // outside passes over what stands before, between and after the roots: log lines, often.
@@ -177,11 +188,8 @@ func (s *scanner) noteStray(p []byte, line *int, blank string) {
 // text reads up to the next markup or reference. Line ends become a single newline, as XML has it.
 func (s *scanner) text(window []byte) (token, error) {
 	t := token{kind: textToken, line: s.line}
-	switch n := bytes.IndexAny(window, "<&\r"); {
-	case n != 0:
-		if n < 0 {
-			n = len(window)
-		}
+	switch n := until(window, "<&\r"); {
+	case n > 0:
 		t.text = window[:n]
 		s.skip(t.text)
 		return t, nil
@@ -209,11 +217,8 @@ func (s *scanner) cdataText() (token, error) {
 	if err != nil {
 		return t, err
 	}
-	switch n := bytes.IndexAny(window, "]\r"); {
-	case n != 0:
-		if n < 0 {
-			n = len(window)
-		}
+	switch n := until(window, "]\r"); {
+	case n > 0:
 		t.text = window[:n]
 		s.skip(t.text)
 	case window[0] == '\r':

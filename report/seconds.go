@@ -10,10 +10,7 @@ import (
 
 const maxSeconds = 1e8
 
-var (
-	plainNumber = regexp.MustCompile(`^[+-]?[0-9.]+([eE][+-]?[0-9]+)?$`)
-	thousands   = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3}){2,}$`)
-)
+var thousands = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3}){2,}$`)
 
 // seconds reads a time as any of the known writers puts it. False means that it is no sensible time.
 func seconds(text string) (float64, bool) {
@@ -38,8 +35,10 @@ func number(text string) (float64, bool) {
 		text = strings.ReplaceAll(text, ".", "")
 		text = strings.Replace(text, ",", ".", 1) // a second one stays, and is no number
 	}
-	if !plainNumber.MatchString(text) {
-		return 0, false
+	for i := range len(text) { // ParseFloat takes words, other bases and lines in numbers too
+		if c := text[i]; (c < '0' || c > '9') && strings.IndexByte(".+-eE", c) < 0 {
+			return 0, false
+		}
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	return n, err == nil

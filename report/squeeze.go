@@ -48,7 +48,7 @@ func (s size) short(text *string, out *output) {
 
 // smaller gives the size to try next, or the same one if the report is small enough or nothing more can go.
 func (o *output) smaller(than size) size {
-	o.w.Flush()
+	o.flush()
 	switch {
 	case o.path == "" || o.size <= o.limit:
 	case o.ofPassed > 0 && (o.size-o.ofPassed <= o.limit || o.overlong == 0):

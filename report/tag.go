@@ -1,21 +1,22 @@
 package report
 
 import (
-	"bytes"
 	"io"
-	"strings"
+	"slices"
 )
 
 // startTag also gives a tag that the end of the file cut off, with what it had, because a failure that had begun
 // must not be lost. The error follows on the next call.
 func (s *scanner) startTag() (token, error) {
 	t := token{kind: startToken, line: s.line, depth: len(s.open)}
+	s.attrs, s.values = s.attrs[:0], s.values[:0]
 	s.readByte()
 	name, err := s.name()
 	t.name = local(name)
 	if err == nil {
-		err = s.attributes(&t)
+		err = s.attributes(t.name)
 	}
+	t.attrs = s.attrs
 	if err == io.EOF {
 		s.fail, t.cut = s.truncated(), true
 		return t, nil
@@ -41,7 +42,7 @@ func (s *scanner) push(name string, line int) error {
 	return nil
 }
 
-func (s *scanner) attributes(t *token) error {
+func (s *scanner) attributes(tag string) error {
 	for {
 		spaced, err := s.skipSpace()
 		if err != nil {
@@ -59,48 +60,62 @@ func (s *scanner) attributes(t *token) error {
 			b, err = s.readByte()
 			s.closing = b == '>'
 			if err == nil && !s.closing {
-				err = refuse(Malformed, s.line, "a / inside of <%s>", cleanName(t.name))
+				err = refuse(Malformed, s.line, "a / inside of <%s>", cleanName(tag))
 			}
 			return err
 		case !spaced:
-			return refuse(Malformed, s.line, "%q inside of <%s>", b, cleanName(t.name))
+			return refuse(Malformed, s.line, "%q inside of <%s>", b, cleanName(tag))
 		}
-		if err := s.attribute(t); err != nil {
+		if err := s.attribute(); err != nil {
 			return err
 		}
 	}
 }
 
-func (s *scanner) attribute(t *token) error {
+func (s *scanner) attribute() error {
 	name, err := s.name()
 	if err != nil {
 		return err
 	}
-	for _, want := range []string{"=", `"'`} {
-		if _, err := s.skipSpace(); err != nil {
-			return err
-		}
-		b, err := s.peekByte()
-		if err != nil {
-			return err
-		}
-		if strings.IndexByte(want, b) < 0 {
-			return refuse(Malformed, s.line, "attribute %s without a quoted value", cleanName(name))
-		}
-		if b == '=' {
-			s.readByte()
-		}
+	quote, err := s.beforeValue()
+	if err != nil {
+		return err
+	}
+	if quote == 0 {
+		return refuse(Malformed, s.line, "attribute %s without a quoted value", cleanName(name))
 	}
 	limit := attributeLimit(name)
-	if limit > 0 && hasAttr(t, name) {
+	if limit > 0 && slices.ContainsFunc(s.attrs, func(a rawAttr) bool { return a.name == name }) {
 		return refuse(Malformed, s.line, "attribute %s twice", name)
 	}
 	s.value = clip{limit: max(limit, maxName), name: limit == maxName, buf: s.value.buf[:0]}
-	err = s.attributeValue()
+	err = s.attributeValue(quote)
 	if limit > 0 {
-		t.attrs = append(t.attrs, attr{name, s.value.text(strings.Clone)})
+		start := len(s.values)
+		s.values = s.value.appendRaw(s.values)
+		s.attrs = append(s.attrs, rawAttr{name, s.values[start:]})
 	}
 	return err
+}
+
+// beforeValue passes the equal sign and gives the quote, or 0 if one of them is missing.
+func (s *scanner) beforeValue() (quote byte, err error) {
+	if b, err := s.afterSpace(); err != nil || b != '=' {
+		return 0, err
+	}
+	s.readByte()
+	if quote, err = s.afterSpace(); err != nil || quote != '"' && quote != '\'' {
+		return 0, err
+	}
+	s.readByte()
+	return quote, nil
+}
+
+func (s *scanner) afterSpace() (byte, error) {
+	if _, err := s.skipSpace(); err != nil {
+		return 0, err
+	}
+	return s.peekByte()
 }
 
 // attributeLimit is 0 for an attribute that nothing here reads; prefixed ones are never read.
@@ -114,28 +129,17 @@ func attributeLimit(name string) int {
 	return 0
 }
 
-func hasAttr(t *token, name string) bool {
-	for _, a := range t.attrs {
-		if a.name == name {
-			return true
-		}
+func (s *scanner) attributeValue(quote byte) error {
+	stops := "\"<&\r"
+	if quote == '\'' {
+		stops = "'<&\r"
 	}
-	return false
-}
-
-func (s *scanner) attributeValue() error {
-	quote, _ := s.readByte()
-	stop := "<&\r" + string(rune(quote))
 	for {
 		window, err := s.window()
 		if err != nil {
 			return err
 		}
-		n := bytes.IndexAny(window, stop)
-		if n != 0 {
-			if n < 0 {
-				n = len(window)
-			}
+		if n := until(window, stops); n > 0 {
 			s.value.write(window[:n])
 			s.skip(window[:n])
 			continue

@@ -33,8 +33,8 @@ type runDraft struct {
 	text, out, err clip
 }
 
-func newDraft(t token) *draft {
-	return &draft{
+func (d *draft) begin(t token) {
+	*d = draft{
 		name: cleanName(t.attr("name")), classname: cleanName(t.attr("classname")), file: cleanShort(t.attr("file")),
 		line: cleanShort(t.attr("line")), assertions: cleanShort(t.attr("assertions")), time: cleanShort(t.attr("time")),
 		status: strings.ToLower(t.attr("status")), result: strings.ToLower(t.attr("result")),

@@ -15,7 +15,7 @@ func TestJudge(t *testing.T) {
 	live := context.Background()
 	cancelled, cancel := context.WithCancelCause(live)
 	cancel(interrupted(syscall.SIGINT))
-	late, stop := limited(live, time.Nanosecond)
+	late, stop := (&attempt{}).limited(live, Options{Timeout: time.Nanosecond})
 	defer stop()
 	<-late.Done()
 	exit := func(code int, s syscall.Signal) runner.Exit { return runner.Exit{Code: code, Signal: s} }

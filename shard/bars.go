@@ -138,6 +138,9 @@ func sharedReason(shards []Shard) string {
 // outcome is what a shard's tests did, or its exit code where no report tells.
 func outcome(s Shard) string {
 	var parts []string
+	if s.Units > 0 {
+		parts = append(parts, text.Plural(s.Units, "unit"))
+	}
 	switch {
 	case s.Checked:
 		parts = append(parts, text.Plural(s.Tests, "test"))

@@ -8,14 +8,14 @@ import (
 )
 
 // bound says in one sentence what keeps a run from being faster, if there is something to say.
-func bound(shards []Shard, cores int, fork time.Duration) string {
+func bound(res Result, cores int) string {
 	longest, sum, ran := Shard{}, time.Duration(0), 0
-	for _, s := range shards {
+	for _, s := range res.Shards {
 		if s.Started.IsZero() {
 			continue
 		}
 		ran++
-		sum += s.Wall
+		sum += s.worked()
 		if s.Wall > longest.Wall {
 			longest = s
 		}
@@ -24,7 +24,10 @@ func bound(shards []Shard, cores int, fork time.Duration) string {
 		return ""
 	}
 	mean := sum / time.Duration(ran)
+	e, fork := res.Efficiency, res.Fork
 	switch {
+	case e.Longest != "" && e.Took >= e.Bound && e.Share*float64(ran) > 1.1:
+		return fmt.Sprintf("%s is %.0f %% of all time: split it, more children will not help", e.Longest, 100*e.Share)
 	case fork > longest.Wall:
 		return fmt.Sprintf("forking took longer than the longest shard (%s): fewer children would help", text.Seconds(longest.Wall))
 	case longest.Wall > mean+mean/2:

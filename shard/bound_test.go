@@ -28,7 +28,7 @@ func TestBound(t *testing.T) {
 		{took(30, 5, 5, 5), 2, 0, "shard 1 took 30.0 s, the mean is 11.2 s: a more even split would help, more children will not"},
 		{took(1, 1), 2, time.Minute, "forking took longer than the longest shard (1.0 s): fewer children would help"},
 	} {
-		if got := bound(tt.shards, tt.cores, tt.fork); got != tt.want {
+		if got := bound(Result{Shards: tt.shards, Fork: tt.fork}, tt.cores); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"github.com/boxer-ci/boxer/shard/plan"
 )
 
 // strangeSignal ends a run in which a command died of a signal that boxer did not send: whoever ends all processes of a
@@ -30,6 +32,19 @@ func (f failFast) Error() string { return fmt.Sprintf("stopped because shard %d 
 type timeLimit time.Duration
 
 func (t timeLimit) Error() string { return "time limit " + time.Duration(t).String() }
+
+// unitLimit is the cause of a command's context when its units took too long.
+type unitLimit struct {
+	each time.Duration
+	jobs []plan.Job
+}
+
+func (u unitLimit) Error() string {
+	if len(u.jobs) == 1 {
+		return fmt.Sprintf("time limit %s of the unit %s", u.each, u.jobs[0].Unit.Key)
+	}
+	return fmt.Sprintf("time limit %s for each of %d units", u.each, len(u.jobs))
+}
 
 // signalOf finds the signal that ended the context, 0 if it was none.
 func signalOf(ctx context.Context) syscall.Signal {

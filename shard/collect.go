@@ -85,7 +85,7 @@ func (r *run) collect(ctx context.Context, a *attempt, k *picks) {
 }
 
 func (r *run) bring(ctx context.Context, a *attempt, k *picks) error {
-	dest, err := r.dir.shard(a.number)
+	dest, err := r.dir.folder(a.folder())
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (r *run) bring(ctx context.Context, a *attempt, k *picks) error {
 			return fmt.Errorf("take the secrets out of %s: %w", f, err)
 		}
 		c.reports = append(c.reports, report.File{
-			Path: filepath.Join(r.dir.path, folderOf(a.number), filepath.FromSlash(f)), Name: r.options.inRepository(f),
+			Path: filepath.Join(r.dir.path, a.folder(), filepath.FromSlash(f)), Name: r.options.inRepository(f),
 		})
 	}
 	_, err = r.pick(ctx, a, dest, runner.Pick{Patterns: k.artifacts, Since: a.started.Add(-clockTick)})

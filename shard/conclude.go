@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -18,36 +17,47 @@ import (
 )
 
 // conclude merges the reports while the children are removed, decides, and tells.
-func (r *run) conclude(ctx context.Context, source runner.Source, attempts []*attempt) (Result, error) {
+func (r *run) conclude(ctx context.Context, source runner.Source, shards [][]*attempt) (Result, error) {
 	res := Result{
 		ReportDir: r.dir.path, Seed: r.options.Seed, Started: r.started, Setup: r.options.Setup,
 		Withheld: r.options.Withheld,
 		Node:     r.options.Node, RunID: r.options.RunID, Count: r.options.Count,
-		Configured: len(r.options.JUnit) > 0, AllowEmpty: r.options.AllowEmpty,
+		Configured: len(r.options.JUnit) > 0, AllowEmpty: r.options.AllowEmpty, Warnings: r.warnings,
+		FailOnFlaky: r.options.FailOnFlaky, Listed: r.deal != nil,
 	}
-	if !r.lastFork.IsZero() {
-		res.Fork = r.lastFork.Sub(r.started)
+	for _, attempts := range shards {
+		if a := attempts[0]; !a.forkBegun.IsZero() {
+			res.Fork = max(res.Fork, a.forkBegun.Add(a.forkTook).Sub(r.started))
+		}
 	}
 	var g errgroup.Group
 	g.Go(func() error { return r.tearDown(ctx, source, &res) })
-	rep, merged := r.merge(attempts)
+	rep, merged := r.merge(slices.Concat(shards...))
 	err := errors.Join(merged, g.Wait())
-	err = errors.Join(startError(attempts), err)
-	r.judge(&res, attempts, rep)
+	err = errors.Join(startError(shards), err)
+	r.judge(ctx, &res, shards, rep)
+	if r.deal != nil {
+		res.Plan = r.deal.digest
+		r.saveTimings(&res)
+	}
 	res.Wall = time.Since(r.started)
 	if ctx.Err() == nil { // how long an interrupted run took says nothing
-		res.Bound = bound(res.Shards, r.options.Cores, res.Fork)
+		res.Efficiency = r.efficiency(res)
+		res.Bound = bound(res, r.options.Cores)
 	}
 	res.ExitCode = r.exitCode(ctx, res, err != nil)
 	return r.tell(ctx, res, err)
 }
 
 func (r *run) merge(attempts []*attempt) (report.Result, error) {
-	all := make([]report.Attempt, len(attempts))
-	for i, a := range attempts {
-		all[i] = a.forReport(r.options)
+	var all []report.Attempt
+	for _, a := range attempts {
+		if a.counts() {
+			all = append(all, a.forReport(r.options))
+		}
 	}
 	o := report.Options{
+		Listed:     r.deal != nil,
 		AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes,
 		Mask: r.options.masker(),
 	}
@@ -66,29 +76,53 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 	return rep, err
 }
 
+// counts says whether the attempt is a part of the merged report.
+func (a *attempt) counts() bool { return !a.void && (!a.redo || a.reading.whole) }
+
 // judge lays what the reports say over how the commands ended.
-func (r *run) judge(res *Result, attempts []*attempt, rep report.Result) {
+func (r *run) judge(ctx context.Context, res *Result, shards [][]*attempt, rep report.Result) {
 	r.options.locate(rep.Failed)
 	r.options.locate(rep.FlakyCases)
 	res.Report = rep
 	res.Warnings = append(res.Warnings, rep.Warnings...)
-	for _, a := range attempts {
-		s := r.shardOf(a)
+	for _, attempts := range shards {
+		s := r.shardOf(attempts)
 		if i := slices.IndexFunc(rep.Shards, func(m report.Shard) bool { return m.Number == s.Number }); i >= 0 {
 			s.reported(rep.Shards[i])
 		}
-		for _, e := range rep.ErrorCases {
-			if e.Shard == s.Number && s.Reason == "" && (s.State == Failed || s.State == TimedOut) {
-				s.Reason = e.Message
-			}
+		if s.Reason == "" && (s.State == Failed || s.State == TimedOut) {
+			s.Reason = r.reasonOf(s.Number, rep.ErrorCases)
 		}
 		if !s.Checked && len(r.options.JUnit) == 0 && (s.State == Passed || s.State == Failed) {
 			s.Hint = r.hint()
 		}
-		res.Warnings = append(res.Warnings, warnings(s, a.forkFault)...)
+		res.Warnings = append(res.Warnings, warnings(s, attempts)...)
 		res.Shards = append(res.Shards, s)
 	}
 	res.Ledger = balance(res.Shards, rep, len(r.options.JUnit) > 0)
+	if r.deal != nil {
+		r.balanceUnits(ctx, res, rep, shards)
+	}
+}
+
+// reasonOf is what boxer's own error cases say of a shard. With a list they are about units, and there may be several.
+func (r *run) reasonOf(shard int, all []report.ErrorCase) string {
+	reason, more := "", 0
+	for _, e := range all {
+		switch {
+		case e.Shard != shard:
+		case reason != "":
+			more++
+		case r.deal != nil:
+			reason = e.Name + ": " + e.Message
+		default:
+			reason = e.Message
+		}
+	}
+	if r.deal != nil && more > 0 {
+		reason += fmt.Sprintf(" (and %d more in %s)", more, mergedFile)
+	}
+	return reason
 }
 
 // reported takes over what the reports say of the shard. A command that ends with a code for "no test found" and has a
@@ -110,43 +144,6 @@ func (r *run) hint() string {
 	return reporterHint(r.options.Command, r.options.Dir)
 }
 
-func (r *run) shardOf(a *attempt) Shard {
-	s := Shard{
-		Number: a.number, Of: a.total, Node: r.options.Node.Index, State: a.state, Reason: a.reason, Exit: a.exit.Code, Signal: a.exit.Signal,
-		Child: a.child.Slug, Seed: seedOf(r.options.Seed, a.number), Started: a.started, ForkStarted: a.forkBegun, Fork: a.forkTook, Wall: a.wall,
-		NotCollected: a.collected.skipped, Leftover: a.output.leftover,
-	}
-	if !a.started.IsZero() {
-		s.Log, s.tail = logOf(a.number), runner.LastLines(a.output.tail)
-	}
-	isReport := map[string]bool{}
-	for _, f := range a.collected.reports {
-		rel, _ := filepath.Rel(r.dir.path, f.Path)
-		isReport[filepath.ToSlash(rel)] = true
-		s.Reports = append(s.Reports, filepath.ToSlash(rel))
-	}
-	for _, f := range a.collected.files {
-		if name := path.Join(folderOf(a.number), f); !isReport[name] {
-			s.Artifacts = append(s.Artifacts, name)
-		}
-	}
-	return s
-}
-
-func warnings(s Shard, forkFault error) []string {
-	var all []string
-	if forkFault != nil && s.Child != "" {
-		all = append(all, fmt.Sprintf("shard %d/%d: the first fork failed: %v", s.Number, s.Of, forkFault))
-	}
-	for _, f := range s.NotCollected {
-		all = append(all, fmt.Sprintf("shard %d/%d: not collected: %s (%s)", s.Number, s.Of, f.Path, f.Reason))
-	}
-	if s.Leftover {
-		all = append(all, fmt.Sprintf("shard %d/%d: the command left a process behind that still held its output; boxer did not wait for it", s.Number, s.Of))
-	}
-	return all
-}
-
 func (r *run) exitCode(ctx context.Context, res Result, broken bool) int {
 	f := facts{signal: signalOf(r.outer), broken: broken, open: !res.Ledger.Closed}
 	if f.signal == 0 {
@@ -159,7 +156,7 @@ func (r *run) exitCode(ctx context.Context, res Result, broken bool) int {
 	if f.noTests {
 		f.states = nil // they failed for no other reason
 	} else {
-		f.failed = res.Report.Bad() > 0
+		f.failed = res.Report.Bad() > 0 || res.FailOnFlaky && res.flaky() > 0
 	}
 	return exitCode(f)
 }
@@ -167,8 +164,8 @@ func (r *run) exitCode(ctx context.Context, res Result, broken bool) int {
 // noTests says that all went well but that no report holds a case. A shard without one is an error case, unless its
 // exit code says so too.
 func noTests(res Result, allowed string) bool {
-	if !res.Report.Empty || allowed == "yes" {
-		return false
+	if !res.Report.Empty || allowed == "yes" || len(res.Shards) == 0 {
+		return false // without a shard all units are other nodes', or an earlier run vouches for them
 	}
 	for _, e := range res.Report.ErrorCases {
 		if e.Kind != report.NoTests || e.Exit != 0 {
@@ -194,7 +191,7 @@ func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
 	if failed == nil {
 		failed = r.dir.write(resultFile, doc)
 	}
-	failed = errors.Join(failed, unwritten)
+	failed = errors.Join(failed, unwritten, r.writeBooks(res))
 	if failed != nil {
 		err = errors.Join(err, notWritten("the result was not written", r.dir.path, failed))
 	}

@@ -31,6 +31,7 @@ type document struct {
 	Unread   []unreadOf  `json:"unread"`      // reports that could not be read whole
 	Warnings []string    `json:"warnings"`
 	Times    times       `json:"times"`
+	Use      efficient   `json:"efficiency"`
 	Bound    string      `json:"bound"` // what limits the run, in words
 	Seed     uint32      `json:"seed"`
 	Kept     []string    `json:"kept"`          // names of children that outlive the run
@@ -54,6 +55,8 @@ type runJSON struct {
 type rulesJSON struct {
 	Configured bool   `json:"junit_configured"`
 	AllowEmpty string `json:"allow_empty"` // auto, yes or no
+	Listed     bool   `json:"listed"`      // units of a list were dealt
+	Plan       string `json:"plan"`        // the same on all nodes that dealt the same list in the same way
 }
 
 type nodeOf struct {
@@ -100,9 +103,31 @@ type totals struct {
 }
 
 type ledgerJSON struct {
-	Closed bool     `json:"closed"`
-	Line   string   `json:"line"`
-	Notes  []string `json:"notes"`
+	Closed bool      `json:"closed"`
+	Line   string    `json:"line"`
+	Notes  []string  `json:"notes"`
+	Units  unitsJSON `json:"units"` // of a list, by verdict
+}
+
+type unitsJSON struct {
+	Listed   int `json:"listed"` // 0: the command split the tests by itself
+	Passed   int `json:"passed"`
+	Failed   int `json:"failed"`
+	Flaky    int `json:"flaky"`
+	Real     int `json:"real"` // failed in every retry
+	NoResult int `json:"no_result"`
+	NotRun   int `json:"not_run"`
+}
+
+// efficient is all zero for a run that was interrupted, and for a merge.
+type efficient struct {
+	Ratio   float64 `json:"ratio"` // of the children's time, what their commands took
+	Span    float64 `json:"span_seconds"`
+	Bound   float64 `json:"bound_seconds"` // no way to deal the same units to as many children is quicker; 0 without a list
+	Best    int     `json:"best_count"`    // of children, by what was measured; 0 without a list
+	Longest string  `json:"longest_unit"`
+	Took    float64 `json:"longest_unit_seconds"`
+	Share   float64 `json:"longest_unit_share"` // of the time of all units
 }
 
 type shardJSON struct {
@@ -121,6 +146,10 @@ type shardJSON struct {
 	Ended        string        `json:"ended"`
 	Fork         float64       `json:"fork_seconds"`
 	Wall         float64       `json:"wall_seconds"`
+	Busy         float64       `json:"busy_seconds"` // of its commands, retries left out
+	Idle         float64       `json:"idle_seconds"` // of the time from its start to the end of the last shard
+	Units        int           `json:"units"`        // of a list, that it ran
+	Batches      []batchJSON   `json:"batches"`      // its commands in order; none for a shard of one command without a list
 	Totals       totals        `json:"totals"`
 	Identity     identityJSON  `json:"identity"`
 	Checked      bool          `json:"checked"` // false: no report, the exit code is all that is known
@@ -129,6 +158,20 @@ type shardJSON struct {
 	Artifacts    []string      `json:"artifacts"`
 	NotCollected []skippedJSON `json:"not_collected"`
 	Leftover     bool          `json:"leftover"`
+}
+
+type batchJSON struct {
+	Number   int      `json:"number"`  // from 1; 0 without a list
+	Attempt  int      `json:"attempt"` // from 1; later ones are retries
+	Child    string   `json:"child"`
+	Started  string   `json:"started"`
+	Fork     float64  `json:"fork_seconds"` // 0: it ran in a child that was there
+	Wall     float64  `json:"wall_seconds"`
+	State    State    `json:"state"`
+	ExitCode int      `json:"exit_code"`
+	Units    []string `json:"units"`
+	Redone   bool     `json:"redone"` // its units without a result ran again, each by itself
+	Void     bool     `json:"void"`   // a retry that ran other tests, and so does not count
 }
 
 type skippedJSON struct {
@@ -159,16 +202,25 @@ type times struct {
 func (r Result) JSON() ([]byte, error) {
 	d := document{
 		Schema: resultSchema, ExitCode: r.ExitCode, Node: nodeJSON(r.Node), Run: runJSON(r.RunID), Count: r.Count,
-		Rules: rulesJSON{r.Configured, cmp.Or(r.AllowEmpty, "auto")}, Nodes: nodesOf(r.Nodes),
+		Rules: rulesJSON{r.Configured, cmp.Or(r.AllowEmpty, "auto"), r.Listed, r.Plan}, Nodes: nodesOf(r.Nodes),
 		Errors: errorsOf(r.Report.ErrorCases), Unread: unreadIn(r.Report.Unread), Totals: totalsOf(r.Report.Totals), Shards: []shardJSON{},
-		Ledger:   ledgerJSON{r.Ledger.Closed, r.Ledger.Line, some(r.Ledger.Notes)},
+		Ledger:   ledgerJSON{r.Ledger.Closed, r.Ledger.Line, some(r.Ledger.Notes), unitsJSON(r.Ledger.Units)},
 		Failures: casesOf(r.Report.Failed), Flaky: casesOf(r.Report.FlakyCases), Warnings: some(r.Warnings),
 		Times: times{stamp(r.Started), r.Setup.Seconds(), r.Fork.Seconds(), r.Wall.Seconds()},
+		Use: efficient{
+			r.Efficiency.Ratio, r.Efficiency.Span.Seconds(), r.Efficiency.Bound.Seconds(), r.Efficiency.Best,
+			r.Efficiency.Longest, r.Efficiency.Took.Seconds(), r.Efficiency.Share,
+		},
 		Bound: r.Bound, Seed: r.Seed, Kept: some(r.Kept), Left: some(r.NotRemoved), Report: r.ReportDir,
 		Page: r.Page, Withheld: some(r.Withheld),
 	}
+	last := r.lastEnd()
 	for _, s := range r.Shards {
-		d.Shards = append(d.Shards, shardDocument(s))
+		j := shardDocument(s)
+		if !s.Started.IsZero() {
+			j.Idle = last.Sub(s.Started.Add(s.worked())).Seconds()
+		}
+		d.Shards = append(d.Shards, j)
 	}
 	out, err := json.MarshalIndent(d, "", "  ")
 	return append(out, '\n'), err
@@ -177,7 +229,7 @@ func (r Result) JSON() ([]byte, error) {
 func shardDocument(s Shard) shardJSON {
 	j := shardJSON{
 		Number: s.Number, Of: s.Of, Node: s.Node, Identity: identityJSON(s.Identity), State: s.State, Reason: s.Reason, Hint: s.Hint, ExitCode: s.Exit, Child: s.Child,
-		Seed: s.Seed, Started: stamp(s.Started), Fork: s.Fork.Seconds(), Wall: s.Wall.Seconds(), Totals: totalsOf(s.Totals),
+		Seed: s.Seed, Started: stamp(s.Started), Fork: s.Fork.Seconds(), Wall: s.Wall.Seconds(), Busy: s.worked().Seconds(), Units: s.Units, Batches: batchesOf(s.Batches), Totals: totalsOf(s.Totals),
 		Checked: s.Checked, Log: s.Log, Reports: some(s.Reports), Artifacts: some(s.Artifacts), Leftover: s.Leftover,
 		NotCollected: skippedOf(s.NotCollected),
 	}
@@ -189,6 +241,27 @@ func shardDocument(s Shard) shardJSON {
 		j.Signal = signalName(s.Signal)
 	}
 	return j
+}
+
+func batchesOf(all []Batch) []batchJSON {
+	out := []batchJSON{}
+	for _, b := range all {
+		out = append(out, batchJSON{
+			b.Number, b.Attempt, b.Child, stamp(b.Started), b.Fork.Seconds(), b.Wall.Seconds(), b.State, b.Exit, some(b.Units), b.Redone, b.Void,
+		})
+	}
+	return out
+}
+
+// lastEnd is when the last command ended.
+func (r Result) lastEnd() time.Time {
+	var last time.Time
+	for _, s := range r.Shards {
+		if end := s.done(); !s.Started.IsZero() && end.After(last) {
+			last = end
+		}
+	}
+	return last
 }
 
 func nodesOf(all []NodeResult) []nodeOf {

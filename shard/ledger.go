@@ -107,6 +107,10 @@ func unread(shards []Shard, rep report.Result, configured bool) []string {
 			broken = append(broken, e.Shard)
 		}
 	}
+	return unreadParts(gone, broken)
+}
+
+func unreadParts(gone, broken []int) []string {
 	var parts []string
 	if len(gone) > 0 {
 		parts = append(parts, "missing: the report of "+text.List(gone))

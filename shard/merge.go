@@ -36,10 +36,11 @@ func Merge(ctx context.Context, o MergeOptions) (Result, error) {
 	if real, err := filepath.EvalSymlinks(o.Dir); err == nil && o.Dir != "" {
 		o.Dir = real
 	}
-	s := nodeSearch{out: o.Dir, show: o.show, seen: map[string]bool{}}
+	s := nodeSearch{out: o.Dir, show: o.show, seen: map[string]bool{}, rerun: map[*runner.Error]string{}}
 	for _, dir := range o.Folders {
 		s.named(dir)
 	}
+	s.fixes()
 	set := choose(s.found)
 	for _, line := range set.said {
 		o.Say("%s", line)
@@ -227,7 +228,7 @@ func (m *nodeMerge) torn(rep report.Result) error {
 	var errs []error
 	for _, e := range rep.Unread {
 		if i := m.nodeAt(e.Shard); i >= 0 {
-			errs = append(errs, fault(noReport, rerunFix(m.set.nodes[i].path), "the report of %s cannot be read whole: %s", m.set.nodes[i], e))
+			errs = append(errs, fault(noReport, m.set.nodes[i].rerunFix(), "the report of %s cannot be read whole: %s", m.set.nodes[i], e))
 		}
 	}
 	told := map[int]bool{}
@@ -240,7 +241,7 @@ func (m *nodeMerge) torn(rep report.Result) error {
 		if i := m.nodeAt(s.Node); want != got && !told[s.Node] {
 			told[s.Node] = true
 			f := m.set.nodes[i]
-			errs = append(errs, fault(tornReport, rerunFix(f.path), "junit.xml and result.json in %s are not of one run: of shard %d they show %s and %s",
+			errs = append(errs, fault(tornReport, f.rerunFix(), "junit.xml and result.json in %s are not of one run: of shard %d they show %s and %s",
 				f.show, s.Number, text.Plural(got.Tests, "test"), text.Plural(want.Tests, "test")))
 		}
 	}

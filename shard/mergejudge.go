@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/report/text"
 	"github.com/boxer-ci/boxer/runner"
 )
 
@@ -17,6 +19,7 @@ func (m *nodeMerge) join() {
 	first := m.set.nodes[0].doc
 	r.Node, r.RunID, r.Count = Node{0, first.Node.Total}, RunID{ID: first.Run.ID}, first.Count
 	r.Configured, r.AllowEmpty = first.Rules.Configured, first.Rules.AllowEmpty
+	r.Listed, r.Plan = first.Rules.Listed, first.Rules.Plan
 	r.Warnings = append(r.Warnings, m.set.said...)
 	for i, f := range m.set.nodes {
 		d := f.doc
@@ -65,7 +68,7 @@ func (j shardJSON) shard(node int, folder string) Shard {
 	}
 	s := Shard{
 		Number: j.Number, Of: j.Of, Node: node, State: j.State, Reason: j.Reason, Hint: j.Hint, Exit: j.ExitCode,
-		Signal: signalOfName(j.Signal), Child: j.Child, Seed: j.Seed, Fork: duration(j.Fork), Wall: duration(j.Wall),
+		Signal: signalOfName(j.Signal), Child: j.Child, Seed: j.Seed, Fork: duration(j.Fork), Wall: duration(j.Wall), Units: j.Units,
 		Totals: report.Totals{
 			Tests: j.Totals.Tests, Passed: j.Totals.Passed, Failures: j.Totals.Failures, Errors: j.Totals.Errors,
 			Skipped: j.Totals.Skipped, Flaky: j.Totals.Flaky,
@@ -77,10 +80,23 @@ func (j shardJSON) shard(node int, folder string) Shard {
 	}
 	s.Started, _ = time.Parse(time.RFC3339, j.Started)
 	s.ForkStarted, _ = time.Parse(time.RFC3339, j.ForkStarted)
+	for _, b := range j.Batches {
+		s.Busy = duration(j.Busy)
+		s.Batches = append(s.Batches, b.batch())
+	}
 	for _, skipped := range j.NotCollected {
 		s.NotCollected = append(s.NotCollected, runner.Skipped(skipped))
 	}
 	return s
+}
+
+func (j batchJSON) batch() Batch {
+	b := Batch{
+		Number: j.Number, Attempt: j.Attempt, Child: j.Child, Fork: duration(j.Fork), Wall: duration(j.Wall), State: j.State,
+		Exit: j.ExitCode, Units: j.Units, Redone: j.Redone, Void: j.Void,
+	}
+	b.Started, _ = time.Parse(time.RFC3339, j.Started)
+	return b
 }
 
 func signalOfName(name string) syscall.Signal {
@@ -160,6 +176,30 @@ func (m *nodeMerge) judge(rep report.Result) {
 		}
 	}
 	r.Ledger = balanceNodes(r.Shards, r.Report, r.Configured, m.set.missing, notes)
+	if slices.ContainsFunc(m.set.nodes, func(f nodeFolder) bool { return f.doc.Rules.Listed }) {
+		m.balanceListed()
+	}
+}
+
+// balanceListed adds what the nodes' own books say of their units. Together they have dealt each unit once only if all
+// of them made the same plan.
+func (m *nodeMerge) balanceListed() {
+	l := &m.result.Ledger
+	var parts []string
+	for _, f := range m.set.nodes {
+		u := f.doc.Ledger.Units
+		l.Units.add(Units(u))
+		if f.doc.Rules.Plan != m.result.Plan {
+			l.Closed = false
+			parts = append(parts, fmt.Sprintf("node %d dealt another list than node %d, or by other timings", f.doc.Node.Index, m.set.nodes[0].doc.Node.Index))
+		}
+		if !f.doc.Ledger.Closed {
+			l.Closed = false
+			parts = append(parts, fmt.Sprintf("node %d: %s", f.doc.Node.Index, f.doc.Ledger.Line))
+		}
+	}
+	head, rest, _ := strings.Cut(l.Line, " · ")
+	l.Line = strings.Join(append([]string{head, text.Plural(l.Units.Listed, "unit"), rest}, parts...), " · ")
 }
 
 // exitCode is that of a run that had all the shards. A node that failed for a reason of its own never becomes a 0.

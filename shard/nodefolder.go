@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/boxer-ci/boxer/runner"
@@ -44,6 +45,10 @@ func (f nodeFolder) String() string {
 	return fmt.Sprintf("node %d of %d", f.doc.Node.Index, f.doc.Node.Total)
 }
 
+func (f nodeFolder) rerunFix() string {
+	return rerunFix(f.doc.Count, f.doc.Node.Index, f.doc.Node.Total)
+}
+
 // of is the folder's run for people.
 func (f nodeFolder) of() string {
 	run := cmp.Or(f.doc.Run.ID, "no CI system")
@@ -59,6 +64,7 @@ type nodeSearch struct {
 	show     func(string) string
 	found    []nodeFolder
 	problems []error
+	rerun    map[*runner.Error]string // problems that a new run of the node mends, with its folder
 	seen     map[string]bool
 }
 
@@ -118,7 +124,7 @@ func (s *nodeSearch) visit(dir string, depth int) (found int, merged bool) {
 		found++
 	case merged || dir == s.out:
 	case logs, found == 0 && nodeName.MatchString(filepath.Base(dir)):
-		s.problem(noResult, rerunFix(dir), "%s has no result.json: its run was cut off before it could say what came out", s.show(dir))
+		s.again(noResult, dir, "%s has no result.json: its run was cut off before it could say what came out", s.show(dir))
 		found++
 	}
 	return found, merged
@@ -126,12 +132,30 @@ func (s *nodeSearch) visit(dir string, depth int) (found int, merged bool) {
 
 var shardLog = regexp.MustCompile(`^shard-[0-9]+\.log$`)
 
-// rerunFix is how a node is run again.
-func rerunFix(dir string) string {
-	if m := nodeName.FindStringSubmatch(filepath.Base(dir)); m != nil {
-		return "boxer shard --node " + m[1] + "/N ..."
+// rerunFix is how a node is run again. Nothing but the command itself is left to add.
+func rerunFix(count, index, total int) string {
+	return fmt.Sprintf("boxer shard --count %d --node %d/%d  # and your -- COMMAND, where no boxer.yaml names it", count, index, total)
+}
+
+// again is a problem of a folder that a new run of its node mends. How that is typed only the other nodes can tell.
+func (s *nodeSearch) again(cause runner.Cause, dir, reason string, args ...any) {
+	err := &runner.Error{Reason: fmt.Sprintf(reason, args...), Cause: cause, Fix: "run the job again that wrote " + s.show(dir)}
+	s.problems = append(s.problems, err)
+	s.rerun[err] = dir
+}
+
+// fixes tells how the nodes are run again, once all folders were seen.
+func (s *nodeSearch) fixes() {
+	for err, dir := range s.rerun {
+		m := nodeName.FindStringSubmatch(filepath.Base(dir))
+		if m == nil || len(s.found) == 0 {
+			continue
+		}
+		first := s.found[0].doc
+		if index, _ := strconv.Atoi(m[1]); index >= 1 && index <= first.Node.Total {
+			err.Fix = rerunFix(first.Count, index, first.Node.Total)
+		}
 	}
-	return "boxer shard --node I/N ..."
 }
 
 // read takes in a node's result. Merged says that it is of no node, but of an earlier merge.
@@ -145,7 +169,7 @@ func (s *nodeSearch) read(dir string) (merged bool) {
 	}
 	var head struct{ Schema int }
 	if err := json.Unmarshal(f.raw, &head); err != nil {
-		s.problem(badResult, rerunFix(dir), "%s is cut off, or no JSON: %v", file, err)
+		s.again(badResult, dir, "%s is cut off, or no JSON: %v", file, err)
 		return false
 	}
 	if head.Schema > resultSchema {
@@ -160,11 +184,11 @@ func (s *nodeSearch) read(dir string) (merged bool) {
 		err = f.doc.check()
 	}
 	if err != nil {
-		s.problem(badResult, rerunFix(dir), "%s is no result of a node: %v", file, err)
+		s.again(badResult, dir, "%s is no result of a node: %v", file, err)
 		return false
 	}
 	if info, err := os.Lstat(filepath.Join(dir, mergedFile)); err != nil || !info.Mode().IsRegular() {
-		s.problem(noReport, rerunFix(dir), "%s has a result.json and no junit.xml", f.show)
+		s.again(noReport, dir, "%s has a result.json and no junit.xml", f.show)
 		return false
 	}
 	s.found = append(s.found, f)
@@ -206,12 +230,17 @@ func (d document) check() error {
 		return fmt.Errorf("%d nodes of %d shards are too many", n.Total, d.Count)
 	case n.Index < 1 || n.Index > n.Total:
 		return fmt.Errorf("there is no node %d of %d", n.Index, n.Total)
-	case d.Count < 1 || len(d.Shards) != d.Count:
+	case d.Count < 1 || len(d.Shards) > d.Count || len(d.Shards) < d.Count && !d.Rules.Listed:
 		return fmt.Errorf("it says %d shards and holds %d", d.Count, len(d.Shards))
 	}
 	states := []State{Passed, Failed, TimedOut, Lost, Cancelled, NotFound, NotExecutable}
 	for i, s := range d.Shards {
-		if s.Number != (n.Index-1)*d.Count+i+1 || s.Of != n.Total*d.Count {
+		first := (n.Index-1)*d.Count + 1
+		wrong := s.Number != first+i
+		if d.Rules.Listed { // children without a unit do not start
+			wrong = s.Number < first || s.Number >= first+d.Count || i > 0 && s.Number <= d.Shards[i-1].Number
+		}
+		if wrong || s.Of != n.Total*d.Count {
 			return fmt.Errorf("shard %d of %d is none of node %d of %d", s.Number, s.Of, n.Index, n.Total)
 		}
 		if !slices.Contains(states, s.State) {

@@ -45,6 +45,9 @@ func choose(found []nodeFolder) nodeSet {
 		func(f nodeFolder) string { return strconv.Itoa(f.doc.Node.Total) + " nodes" }) || differ
 	set.differ(differentCounts, "do not share the shards alike: they had different counts, so tests ran twice or never",
 		func(f nodeFolder) string { return "count " + strconv.Itoa(f.doc.Count) })
+	if !differ {
+		set.sayStarts()
+	}
 	if len(set.nodes) > 0 && !differ {
 		for i := range set.nodes[0].doc.Node.Total {
 			if byIndex[i+1] == nil {
@@ -53,6 +56,20 @@ func choose(found []nodeFolder) nodeSet {
 		}
 	}
 	return set
+}
+
+// sayStarts tells when the nodes ran where no CI system says that they are of one run: a folder that an earlier run left
+// looks just like one of this run.
+func (set *nodeSet) sayStarts() {
+	var starts []string
+	for _, f := range set.nodes {
+		if f.doc.Run.ID == "" {
+			starts = append(starts, fmt.Sprintf("%s started %s (%s)", f, cmp.Or(f.doc.Times.Started, "at an unknown time"), f.show))
+		}
+	}
+	if len(starts) > 1 {
+		set.said = append(set.said, "no CI system says that these are of one run: "+strings.Join(starts, ", "))
+	}
 }
 
 // last is the attempt of a node that counts.
@@ -114,7 +131,7 @@ func (set *nodeSet) differ(cause runner.Cause, what string, of func(nodeFolder) 
 	}
 	fix := "boxer merge " + strings.Join(most, " ")
 	if cause == differentCounts {
-		fix = fmt.Sprintf("boxer shard --count %d --node %d/%d ...", set.nodes[0].doc.Count, set.nodes[0].doc.Node.Index, set.nodes[0].doc.Node.Total)
+		fix = set.nodes[0].rerunFix()
 	}
 	set.faults = append(set.faults, &runner.Error{Reason: "these nodes " + what, Cause: cause, Fix: fix, Output: lines})
 	return true
@@ -127,6 +144,6 @@ func (set *nodeSet) missingFault() error {
 	if len(set.missing) > 1 {
 		verb = " are missing"
 	}
-	return fault(nodeMissing, fmt.Sprintf("boxer shard --count %d --node %d/%d ...", first.Count, set.missing[0], first.Node.Total),
+	return fault(nodeMissing, rerunFix(first.Count, set.missing[0], first.Node.Total),
 		"%s of %d%s: what ran there is not in the merged report", text.ListOf("node", set.missing), first.Node.Total, verb)
 }

@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
+	"github.com/boxer-ci/boxer/report"
 	"github.com/boxer-ci/boxer/report/ci"
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/shard/screen"
@@ -25,7 +27,7 @@ type Options struct {
 	Env       []string        // the whole environment of the command, NAME=value; Run adds the shard's own variables
 	User      string          // who runs the command in the child; "" is who called boxer
 	Worktree  runner.Worktree // what a child sees at the worktree's path; "" is runner.Private
-	Timeout   time.Duration   // per shard, from the command's start; 0 is none
+	Timeout   time.Duration   // per shard, from its first command's start; 0 is none
 	Base      string          // absolute folder that JUnit and Artifacts are relative to
 	JUnit     []string        // globs of reports; none: the usual places are looked at
 	Artifacts []string        // globs of other files to bring out
@@ -34,6 +36,15 @@ type Options struct {
 	RunID     RunID           // of the CI system, for boxer merge
 	FailFast  bool            // the first shard that fails ends the others
 	Keep      bool            // the children outlive the run
+
+	Tests       *Tests        // the list that boxer deals; nil: the command splits the tests by itself
+	Timings     string        // absolute path of the file with the units' times; "" is timings.json beside the reports of all nodes
+	TimingsFrom []report.File // JUnit reports of earlier runs, for units that the file does not know
+	UnitTimeout time.Duration // per unit of the list; 0 is none
+	Parallel    int           // children at work at once, from 1; 0 is all
+	Retries     int           // how often what failed runs again, in a fresh fork; from 0 to 10
+	MaxRetried  int           // more failed tests than this are not retried; 0 is 10
+	FailOnFlaky bool          // a test that passes only in a retry fails the run
 
 	AllowEmpty     string // as in report.Options
 	Reruns         string // as in report.Options
@@ -86,10 +97,12 @@ const (
 )
 
 const (
-	maxCount      = 1024
-	maxNodes      = 10_000
-	reportDirName = "boxer-report"
-	nodePrefix    = "node-"
+	maxCount       = 1024
+	maxNodes       = 10_000
+	maxRetries     = 10
+	maxRetriedMost = 1_000_000
+	reportDirName  = "boxer-report"
+	nodePrefix     = "node-"
 )
 
 // filled returns the options with their defaults in place.
@@ -109,6 +122,13 @@ func (o Options) filled() Options {
 	if o.Out == nil {
 		o.Out = io.Discard
 	}
+	if o.Timings == "" {
+		o.Timings = filepath.Join(o.topReportDir(), timingsFile)
+	}
+	if o.MaxRetried == 0 {
+		o.MaxRetried = defaultMaxRetried
+	}
+	o.EmptyExitCodes = append(slices.Clone(o.EmptyExitCodes), emptyCodes(o.Command, o.Dir)...)
 	if o.Mode == "" {
 		o.Mode = Lines
 	}
@@ -130,11 +150,11 @@ func (o Options) total() int { return o.Count * o.Node.Total }
 func (o Options) number(k int) int { return (o.Node.Index-1)*o.Count + k + 1 }
 
 // screen is what the options say of the live output.
-func (o Options) screen() screen.Screen {
+func (o Options) screen(count int) screen.Screen {
 	return screen.New(screen.Config{
 		Out: o.Out, Live: o.Mode == Live, Quiet: o.Mode == Quiet, CI: o.CI, Colour: o.Colour,
 		Plain: o.Plain, Width: o.Width, Folder: o.display(o.ReportDir),
-		First: o.number(0), Count: o.Count, Total: o.total(),
+		First: o.number(0), Count: count, Total: o.total(),
 	})
 }
 
@@ -158,13 +178,18 @@ func (o Options) inRepository(name string) string {
 	return rel
 }
 
-// ownPath is the folder of all that boxer wrote as seen from Base, other nodes included, or "" if it lies elsewhere.
-func (o Options) ownPath() string {
+// topReportDir is the folder that holds what boxer wrote, other nodes included.
+func (o Options) topReportDir() string {
 	dir := o.ReportDir
 	if node := o.Node.Folder(); node != "" && filepath.Base(dir) == node && filepath.Dir(dir) != o.Base {
 		dir = filepath.Dir(dir)
 	}
-	rel, err := filepath.Rel(o.Base, dir)
+	return dir
+}
+
+// ownPath is the folder of all that boxer wrote as seen from Base, other nodes included, or "" if it lies elsewhere.
+func (o Options) ownPath() string {
+	rel, err := filepath.Rel(o.Base, o.topReportDir())
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/boxer-ci/boxer/report"
@@ -67,13 +68,8 @@ func pageChild(s Shard, begin time.Time) page.Child {
 		Number: s.Number, Of: s.Of, Name: s.Child, State: page.State(s.State), Reason: s.Reason, Hint: s.Hint,
 		Totals: pageTotals(s.Totals), Checked: s.Checked, Log: s.Log,
 	}
-	if !s.ForkStarted.IsZero() {
-		start := s.ForkStarted.Sub(begin)
-		c.Spans = append(c.Spans, page.Span{Kind: page.Fork, Start: start, End: start + s.Fork})
-	}
+	c.Spans = spansOf(s, begin)
 	if !s.Started.IsZero() {
-		start := s.Started.Sub(begin)
-		c.Spans = append(c.Spans, page.Span{Kind: page.Command, Start: start, End: start + s.Wall, State: c.State})
 		c.Exit = fmt.Sprint(s.Exit)
 	}
 	if s.Signal != 0 {
@@ -87,6 +83,32 @@ func pageChild(s Shard, begin time.Time) page.Child {
 		c.Files, c.Omitted = c.Files[:maxListedFiles], over
 	}
 	return c
+}
+
+// spansOf are the forks and commands of a shard; what one of several commands ran is told as its units.
+func spansOf(s Shard, begin time.Time) []page.Span {
+	batches := s.Batches
+	if len(batches) == 0 {
+		batches = []Batch{{Attempt: 1, ForkStarted: s.ForkStarted, Fork: s.Fork, Started: s.Started, Wall: s.Wall, State: s.State}}
+	}
+	var spans []page.Span
+	for _, b := range batches {
+		if !b.ForkStarted.IsZero() {
+			start := b.ForkStarted.Sub(begin)
+			spans = append(spans, page.Span{Kind: page.Fork, Start: start, End: start + b.Fork, Attempt: b.Attempt})
+		}
+		if b.Started.IsZero() {
+			continue
+		}
+		start := b.Started.Sub(begin)
+		span := page.Span{Kind: page.Command, Start: start, End: start + b.Wall, State: page.State(b.State), Attempt: b.Attempt}
+		spans = append(spans, span)
+		if len(b.Units) > 0 {
+			span.Kind, span.Label = page.Unit, strings.Join(b.Units, ", ")
+			spans = append(spans, span)
+		}
+	}
+	return spans
 }
 
 func pageTotals(t report.Totals) page.Totals {

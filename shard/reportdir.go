@@ -22,7 +22,7 @@ const (
 )
 
 // ours are the names that boxer writes into a report folder. Timings stay from run to run and are not among them.
-var ours = regexp.MustCompile(`^(junit\.xml|index\.html|result\.json|flaky\.json|shard-[0-9]+(\.log)?|\.shard-[0-9]+\.status|\.boxer-[0-9]+\.tmp)$`)
+var ours = regexp.MustCompile(`^(junit\.xml|index\.html|result\.json|flaky\.json|ledger\.json|shard-[0-9]+(\.log)?|\.shard-[0-9]+\.(status|tests)|\.boxer-[0-9]+\.tmp)$`)
 
 // reportDir is the folder of a run's results, locked while the run lasts.
 type reportDir struct {
@@ -207,9 +207,8 @@ func (d *reportDir) inPlace() error {
 	return nil
 }
 
-// shard opens the folder of a shard's files.
-func (d *reportDir) shard(number int) (*os.Root, error) {
-	name := folderOf(number)
+// folder makes and opens a folder in it.
+func (d *reportDir) folder(name string) (*os.Root, error) {
 	if err := d.root.MkdirAll(name, 0o755); err != nil {
 		return nil, err
 	}

@@ -32,5 +32,22 @@ func Run(ctx context.Context, s runner.Session, o Options) (Result, error) {
 		return Result{ExitCode: exitBroken}, err
 	}
 	defer dir.close()
-	return newRun(o, s, dir).do(ctx)
+	list, warnings, err := o.open(ctx, s)
+	if err != nil {
+		return Result{ExitCode: notListed(ctx, err), ReportDir: dir.path}, err
+	}
+	r := newRun(o, s, dir, list)
+	r.warnings = warnings
+	return r.do(ctx)
+}
+
+// notListed is the exit code of a run that has no list to deal.
+func notListed(ctx context.Context, err error) int {
+	switch {
+	case signalOf(ctx) != 0:
+		return exitSignal + int(signalOf(ctx))
+	case runner.CauseOf(err) == emptyList:
+		return exitNoTests
+	}
+	return exitBroken
 }

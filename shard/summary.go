@@ -48,10 +48,22 @@ func writeEnd(p *sheet, res Result, o Options) {
 	took = append(took, "fork "+text.Seconds(res.Fork), "wall "+text.Seconds(res.Wall))
 	p.wrapped("", strings.Join(took, " · "), text.None)
 	if res.Bound != "" {
-		p.wrapped("", fmt.Sprintf("efficiency %.0f %%: %s", 100*efficiency(res.Shards), res.Bound), text.None)
+		p.wrapped("", fmt.Sprintf("efficiency %.0f %%%s: %s", 100*efficiency(res.Shards), atBest(res.Efficiency, len(res.Shards)), res.Bound), text.None)
 	}
 	writePlaces(p, res, o)
 	writeKept(p, res)
+}
+
+// atBest compares a run that dealt a list with what could have been.
+func atBest(e Efficiency, children int) string {
+	if e.Bound == 0 {
+		return ""
+	}
+	said := fmt.Sprintf(", %s where %s is the least for %s", text.Seconds(e.Span), text.Seconds(e.Bound), text.PluralAs(children, "child", "children"))
+	if e.Best > 0 && e.Best != children {
+		said += fmt.Sprintf(" and %d would be quickest", e.Best)
+	}
+	return said
 }
 
 func verdictColour(res Result) text.Colour {

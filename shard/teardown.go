@@ -94,7 +94,7 @@ func (r *run) left(ctx context.Context) []string {
 func (r *run) names() (keys, slugs []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, c := range r.children {
+	for _, c := range r.forked {
 		keys, slugs = append(keys, c.Key), append(slugs, c.Slug)
 	}
 	return keys, slugs

@@ -14,8 +14,8 @@ func (r Result) CI(o Options, workspace string) ci.Run {
 	run := ci.Run{
 		ExitCode: r.ExitCode, Ledger: r.Ledger.Line, Bound: r.Bound, Warnings: r.Warnings,
 		Setup: r.Setup, Fork: r.Fork, Wall: r.Wall, Totals: ciTotals(r.Report.Totals),
-		Efficiency: efficiency(r.Shards),
-		Report:     seenFrom(workspace, r.ReportDir), JSON: seenFrom(workspace, filepath.Join(r.ReportDir, resultFile)),
+		Efficiency: efficiency(r.Shards), Complete: r.Ledger.Units.complete(),
+		Report: seenFrom(workspace, r.ReportDir), JSON: seenFrom(workspace, filepath.Join(r.ReportDir, resultFile)),
 	}
 	for _, name := range r.files {
 		if name == "index.html" {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/boxer-ci/boxer/runner"
 )
@@ -32,7 +33,7 @@ func (o Options) Validate() error {
 	o = o.filled()
 	var errs []error
 	for _, check := range []func(Options) []error{
-		checkNumbers, checkCommand, checkChoices, checkPaths, checkPatterns, checkReportDir,
+		checkNumbers, checkCommand, checkTests, checkChoices, checkPaths, checkPatterns, checkReportDir,
 	} {
 		errs = append(errs, check(o)...)
 	}
@@ -48,8 +49,24 @@ func checkNumbers(o Options) []error {
 	if n := o.Node; n.Index < 1 || n.Index > n.Total || n.Total > maxNodes {
 		errs = append(errs, fault(badNode, "boxer shard --node 1/2 ...", "there is no node %d of %d", n.Index, n.Total))
 	}
-	if o.Timeout < 0 {
-		errs = append(errs, fault(badChoice, "boxer shard --timeout 20m ...", "the time limit %s is negative", o.Timeout))
+	for _, limit := range []struct {
+		flag string
+		is   time.Duration
+	}{{"timeout", o.Timeout}, {"unit-timeout", o.UnitTimeout}} {
+		if limit.is < 0 {
+			errs = append(errs, fault(badChoice, "boxer shard --"+limit.flag+" 20m ...", "the time limit %s is negative", limit.is))
+		}
+	}
+	for _, n := range []struct {
+		flag     string
+		is, most int
+	}{{"retries", o.Retries, maxRetries}, {"max-retried", o.MaxRetried, maxRetriedMost}, {"parallel", o.Parallel, maxCount}} {
+		if n.is < 0 || n.is > n.most {
+			errs = append(errs, fault(badChoice, "boxer shard ...", "--%s must be from 0 to %d, not %d", n.flag, n.most, n.is))
+		}
+	}
+	if o.UnitTimeout > 0 && o.Tests == nil {
+		errs = append(errs, fault(noTestList, "boxer shard --tests 'test/**/*.test.js' --unit-timeout 1m ...", "a time limit of units needs a test list"))
 	}
 	return errs
 }
@@ -57,14 +74,6 @@ func checkNumbers(o Options) []error {
 func checkCommand(o Options) []error {
 	if len(o.Command) == 0 || strings.TrimSpace(o.Command[0]) == "" {
 		return []error{fault(noCommand, "boxer shard -- npm test -- '--shard=<i>/<n>'", "there is no command to run")}
-	}
-	var texts []string
-	for _, group := range [][]string{o.Command, o.Env, o.JUnit, o.Artifacts} {
-		texts = append(texts, group...)
-	}
-	if found := listed.FindString(strings.Join(texts, "\n")); found != "" {
-		return []error{fault(noTestList, "boxer shard -- npm test -- '--shard=<i>/<n>'",
-			"%s stands for a part of a test list, and this boxer does not deal test lists yet", strings.TrimLeft(found, " \n"))}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package shard
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"regexp"
 	"strings"
 	"testing"
@@ -77,6 +78,7 @@ func forms(t *testing.T, b *strings.Builder, base string, o Options, res Result,
 		form("terminal", log)
 		form("junit.xml", contents(t, res.ReportDir, mergedFile))
 		form("result.json, in part", digest(t, contents(t, res.ReportDir, resultFile)))
+		form("index.html, in part", pageDigest(contents(t, res.ReportDir, pageFile)))
 	case ci.GitHub:
 		unfenced(t, log)
 		told := res.CI(o, base)
@@ -110,6 +112,16 @@ func digest(t *testing.T, doc string) string {
 	}
 	for _, w := range d.Warnings {
 		fmt.Fprintf(&b, "warning: %q\n", w)
+	}
+	return b.String()
+}
+
+// pageDigest is the text of the page that is about verdicts: its headline, the states of the shards and the failures.
+func pageDigest(page string) string {
+	var b strings.Builder
+	for _, part := range regexp.MustCompile(`(?s)<h1.*?</h1>|<th scope="row">[^<]*</th><td>.*?</td>|<tr class="why".*?</tr>|<summary><.*?</summary>`).FindAllString(page, -1) {
+		text := html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(part, " "))
+		b.WriteString(regexp.MustCompile(` · [0-9.]+ m?s\b`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "") + "\n")
 	}
 	return b.String()
 }

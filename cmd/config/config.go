@@ -50,9 +50,25 @@ type Shard struct {
 	Reruns     string        // "auto" or "never"
 	EmptyCodes []int
 	Report     string // folder of the reports, absolute
-	Keep       bool
-	Prepare    bool
-	FailFast   bool
+
+	Tests       []string // globs relative to Config.Base
+	TestsFrom   string   // file that lists the tests, absolute, or "-" for stdin
+	List        string   // shell line that lists the tests, run in the sandbox
+	Null        bool     // what TestsFrom or List give ends with NUL bytes
+	Static      bool
+	RerunFailed string        // ledger of an earlier run, absolute
+	Timings     string        // file, absolute; "" is the usual one
+	TimingsFrom []string      // globs of JUnit reports, relative to Config.Base
+	Parallel    int           // 0 is all
+	Retries     int           // from 0 to 10
+	MaxRetried  int           // tests
+	UnitTimeout time.Duration // 0 is none
+	FailOnFlaky bool
+	Seed        int // from 1 to 2^32-1; 0 is a random one
+
+	Keep     bool
+	Prepare  bool
+	FailFast bool
 }
 
 // Origin tells where the value of one key comes from, as boxer doctor prints it.
@@ -197,6 +213,11 @@ func (l *loader) finish() {
 		c.Shard.Report = filepath.Join(base, c.Shard.Report)
 	}
 	l.confine()
+	for _, path := range []*string{&c.Shard.RerunFailed, &c.Shard.Timings, &c.Shard.TestsFrom} {
+		if *path != "" && *path != "-" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(l.request.Dir, *path)
+		}
+	}
 	c.Hide = l.absolute("hide", c.Hide)
 	c.Show = l.absolute("show", c.Show)
 }

@@ -62,8 +62,11 @@ shard:
   junit: ["reports/**/*.xml"]
   artifacts: ["coverage/**"]
   worktree: shared
-  retries: 0
+  tests: ["test/**/*.test.js", "!test/slow/**"]
+  list: git ls-files test
+  retries: 2
   timeout: 20m
+  unit_timeout: 1m
   allow_empty: true
   reruns: never
   empty_exit_codes: [4, 5]
@@ -87,7 +90,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Shard: Shard{Count: 4, Command: []string{"npm", "test", "--", "--shard=<i>/<n>", "two words"},
 			JUnit: []string{"reports/**/*.xml"}, Artifacts: []string{"coverage/**"}, Worktree: runner.Live,
 			Timeout: 20 * time.Minute, AllowEmpty: "true", Reruns: "never", EmptyCodes: []int{4, 5},
-			Report: filepath.Join(r.Dir, "boxer-report")},
+			Report: filepath.Join(r.Dir, "boxer-report"),
+			Tests:  []string{"test/**/*.test.js", "!test/slow/**"}, List: "git ls-files test", Retries: 2, MaxRetried: 10,
+			UnitTimeout: time.Minute},
 		Color: "auto", CI: "auto",
 	}
 	got.Origins = nil
@@ -117,8 +122,7 @@ func TestFaultsAreToldWithPlaceAndNearestKey(t *testing.T) {
 		{"command with a variable", "shard: {command: a $X}", "boxer.yaml:1: shard.command: no shell reads this line, so $X is not replaced: write sh -c '...', or <i> and <n> for the shard"},
 		{"command of spaces", "shard: {command: '  '}", "boxer.yaml:1: shard.command: the command is empty"},
 		{"open quote", "shard: {command: \"a 'b\"}", "boxer.yaml:1: shard.command: cannot be split into words (an open quote, or a bracket outside quotes?); a list of words needs no quoting"},
-		{"test list", "shard: {tests: [a]}", "boxer.yaml:1: shard.tests: test lists are not available yet: let the command split by <i> and <n>"},
-		{"retries", "shard: {retries: 2}", "boxer.yaml:1: shard.retries: retries are not available yet: leave it at 0"},
+		{"retries", "shard: {retries: 20}", `boxer.yaml:1: shard.retries: "20" is no number of retries: it must be from 0 to 10`},
 		{"token", "env: [GITHUB_TOKEN]", "boxer.yaml:1: env: GITHUB_TOKEN never enters a sandbox: it is a token or a command file of the CI"},
 		{"whole environment", `env: ["*"]`, `boxer.yaml:1: env: "*" would let everything in: name what the tests need, or PREFIX_*`},
 		{"service without name", "services: [{run: a}]", "boxer.yaml:1: services: a service has no name"},

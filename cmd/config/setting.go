@@ -1,7 +1,10 @@
 package config
 
 import (
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,8 +43,28 @@ var settings = []setting{
 	{key: "shard.artifacts", flag: "artifacts", list: true,
 		set: globs(func(c *Config) *[]string { return &c.Shard.Artifacts })},
 	{key: "shard.worktree", flag: "worktree", byDefault: []string{"private"}, set: setWorktree},
-	{key: "shard.retries", byDefault: []string{"0"}, set: setRetries},
-	{key: "shard.tests", list: true, set: notYet},
+	{key: "shard.tests", flag: "tests", list: true, set: globs(func(c *Config) *[]string { return &c.Shard.Tests })},
+	{key: "shard.tests_from", flag: "tests-from", fileless: true, set: text(func(c *Config) *string { return &c.Shard.TestsFrom })},
+	{key: "shard.list", flag: "list", set: text(func(c *Config) *string { return &c.Shard.List })},
+	{key: "shard.null", flag: "null", fileless: true, byDefault: []string{"false"},
+		set: truth(func(c *Config) *bool { return &c.Shard.Null })},
+	{key: "shard.static", flag: "static", fileless: true, byDefault: []string{"false"},
+		set: truth(func(c *Config) *bool { return &c.Shard.Static })},
+	{key: "shard.rerun_failed", flag: "rerun-failed", fileless: true, set: text(func(c *Config) *string { return &c.Shard.RerunFailed })},
+	{key: "shard.timings", flag: "timings", fileless: true, set: text(func(c *Config) *string { return &c.Shard.Timings })},
+	{key: "shard.timings_from", flag: "timings-from", fileless: true, list: true,
+		set: globs(func(c *Config) *[]string { return &c.Shard.TimingsFrom })},
+	{key: "shard.parallel", flag: "parallel", fileless: true, byDefault: []string{"0"},
+		set: number(func(c *Config) *int { return &c.Shard.Parallel }, "children at work at once", MaxCount)},
+	{key: "shard.retries", flag: "retries", byDefault: []string{"0"},
+		set: number(func(c *Config) *int { return &c.Shard.Retries }, "retries", maxRetries)},
+	{key: "shard.max_retried", flag: "max-retried", fileless: true, byDefault: []string{"10"},
+		set: number(func(c *Config) *int { return &c.Shard.MaxRetried }, "tests to retry", 1_000_000)},
+	{key: "shard.fail_on_flaky", flag: "fail-on-flaky", fileless: true, byDefault: []string{"false"},
+		set: truth(func(c *Config) *bool { return &c.Shard.FailOnFlaky })},
+	{key: "shard.unit_timeout", flag: "unit-timeout", byDefault: []string{"0"}, set: setUnitTimeout},
+	{key: "shard.seed", flag: "seed", fileless: true, byDefault: []string{"0"},
+		set: number(func(c *Config) *int { return &c.Shard.Seed }, "a seed", math.MaxUint32)},
 	{key: "shard.timeout", flag: "timeout", byDefault: []string{"0"}, set: setTimeout},
 	{key: "shard.allow_empty", flag: "allow-empty", byDefault: []string{"auto"},
 		set: choice(func(c *Config) *string { return &c.Shard.AllowEmpty }, "auto", "true", "false")},
@@ -188,6 +211,23 @@ func setWorktree(c *Config, g given) error {
 func setTimeout(c *Config, g given) (err error) {
 	c.Shard.Timeout, err = duration(g.last())
 	return err
+}
+
+func setUnitTimeout(c *Config, g given) (err error) {
+	c.Shard.UnitTimeout, err = duration(g.last())
+	return err
+}
+
+// number reads one from 0 to most; what says of what.
+func number(field func(*Config) *int, what string, most int) func(*Config, given) error {
+	return func(c *Config, g given) error {
+		n, err := strconv.Atoi(g.last())
+		if err != nil || n < 0 || n > most {
+			return fmt.Errorf("%q is no number of %s: it must be from 0 to %d", g.last(), what, most)
+		}
+		*field(c) = n
+		return nil
+	}
 }
 
 // duration reads what time.ParseDuration reads, and days are nobody's time limit.

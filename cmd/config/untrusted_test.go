@@ -142,8 +142,8 @@ func TestEveryKeyIsJudged(t *testing.T) {
 		"shard.count",            // memory and a limit bound it
 		"shard.command", "setup", // run in the sandbox, no shell of the host reads them
 		"shard.junit", "shard.artifacts", // confined to the worktree
-		"shard.retries", "shard.tests", // not there yet
-		"shard.timeout",                     // the job has one of its own
+		"shard.tests", "shard.list", // names of files that the sandbox sees anyway; a line that runs in it
+		"shard.retries", "shard.timeout", "shard.unit_timeout", // the job has a time limit of its own
 		"shard.allow_empty", "shard.reruns", // judge the stranger's own tests
 		"shard.empty_exit_codes", //
 	}

@@ -13,6 +13,9 @@ import (
 // MaxCount is the largest number of children that makes sense on one machine; smolvm's own limit is the same.
 const MaxCount = 1024
 
+// maxRetries is the largest number of retries: a test that passes once in eleven times is broken.
+const maxRetries = 10
+
 // Count reads a number of children: from 1 to MaxCount.
 func Count(s string) (int, error) {
 	n, err := strconv.Atoi(s)
@@ -32,24 +35,6 @@ func setCount(c *Config, g given) (err error) {
 		return fmt.Errorf("%w, or auto", err)
 	}
 	return nil
-}
-
-func setRetries(_ *Config, g given) error {
-	n, err := strconv.Atoi(g.last())
-	switch {
-	case err != nil || n < 0:
-		return fmt.Errorf("%q is no number of retries", g.last())
-	case n > 0:
-		return errors.New("retries are not available yet: leave it at 0")
-	}
-	return nil
-}
-
-func notYet(_ *Config, g given) error {
-	if len(g.words) == 0 {
-		return nil
-	}
-	return errors.New("test lists are not available yet: let the command split by <i> and <n>")
 }
 
 // setCodes reads exit codes, separated by commas or given one by one.

@@ -46,6 +46,7 @@ type Run struct {
 	Flaky      []Case // the first of them
 	Ledger     string
 	Bound      string  // what limits the run, or ""
+	Complete   bool    // every unit of a list has a result, so that its timings may be kept
 	Efficiency float64 // which part of the children's time was spent on tests; 0 is unknown
 	Warnings   []string
 	Setup      time.Duration

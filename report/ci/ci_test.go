@@ -206,12 +206,13 @@ func TestOutputs(t *testing.T) {
 	for name, want := range map[string]string{
 		"mine": "1", "report": "boxer-report", "html": "boxer-report/index.html", "json": "boxer-report/result.json", "tests": "1284",
 		"failures": "14", "flaky": "1", "exit-code": "1", "efficiency": "0.87",
+		"timings-complete": "false",
 	} {
 		if got[name] != want {
 			t.Errorf("%s: %q, want %q\n%s", name, got[name], want, b)
 		}
 	}
-	if len(got) != 9 {
+	if len(got) != 10 {
 		t.Errorf("%d outputs: %q", len(got), got)
 	}
 	if WriteExitCode(file, 125) != nil {

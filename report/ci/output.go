@@ -21,6 +21,7 @@ func WriteOutputs(path string, r Run) error {
 		{"report", r.Report}, {"html", r.HTML}, {"json", r.JSON},
 		{"tests", strconv.Itoa(r.Totals.Tests)}, {"failures", strconv.Itoa(r.Totals.Failures)},
 		{"flaky", strconv.Itoa(r.Totals.Flaky)}, {"exit-code", strconv.Itoa(r.ExitCode)}, {"efficiency", efficiency},
+		{"timings-complete", strconv.FormatBool(r.Complete)},
 	})
 }
 

@@ -25,11 +25,14 @@ func Thousands(n int) string {
 }
 
 // Plural is a count with its noun.
-func Plural(n int, one string) string {
+func Plural(n int, one string) string { return PluralAs(n, one, one+"s") }
+
+// PluralAs does it for a word with a plural of its own.
+func PluralAs(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return Thousands(n) + " " + one + "s"
+	return Thousands(n) + " " + many
 }
 
 // List names shards by number: "shard 2", "shards 1, 2 and 4".

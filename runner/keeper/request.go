@@ -3,7 +3,6 @@ package keeper
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
@@ -125,15 +124,9 @@ type (
 	}
 )
 
-// version is boxer's, as the Go toolchain recorded it.
-func version() string {
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		return b.Main.Version
-	}
-	return "unknown"
+func hello() wire.Hello {
+	return wire.Hello{Protocol: wire.Protocol, Version: runner.ThisBuild().Version}
 }
-
-func hello() wire.Hello { return wire.Hello{Protocol: wire.Protocol, Version: version()} }
 
 func errGone(reason string) *runner.Error {
 	return &runner.Error{Reason: reason, Cause: runner.Gone, Fix: "boxer ls"}
@@ -142,7 +135,7 @@ func errGone(reason string) *runner.Error {
 func otherVersion(theirs wire.Hello) *runner.Error {
 	return &runner.Error{
 		Reason: fmt.Sprintf("the sandbox was started by another boxer (%s, protocol %d; this is %s, protocol %d)",
-			theirs.Version, theirs.Protocol, version(), wire.Protocol),
+			theirs.Version, theirs.Protocol, runner.ThisBuild().Version, wire.Protocol),
 		Cause: runner.OtherVersion, Fix: "boxer down",
 	}
 }

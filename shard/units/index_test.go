@@ -1,0 +1,48 @@
+package units
+
+import "testing"
+
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	list := Make([]string{
+		"test/a.test.js", "test/deep/a.test.js", "test/b.test.js", "tests/test_user.py", "tests/api/test_user.py",
+		"src/test/java/com/acme/CartTest.java", "e2e/checkout.spec.ts", "./internal/cart", "github.com/acme/shop/internal/tax",
+	}, "/repo", "/repo")
+	x := NewIndex(list, "/repo", "/repo")
+	for name, want := range map[string]string{
+		"test/a.test.js":                    "test/a.test.js",
+		"./test/a.test.js":                  "test/a.test.js",
+		"/repo/test/b.test.js":              "test/b.test.js",
+		"file:///repo/test/b.test.js":       "test/b.test.js",
+		`test\b.test.js`:                    "test/b.test.js",
+		"b.test.js":                         "test/b.test.js",
+		"a.test.js":                         "", // two
+		"deep/a.test.js":                    "test/deep/a.test.js",
+		"checkout.spec.ts":                  "e2e/checkout.spec.ts",
+		"/elsewhere/repo/test/b.test.js":    "test/b.test.js",
+		"github.com/acme/shop/internal/tax": "github.com/acme/shop/internal/tax",
+		"acme.com/shop/internal/cart":       "internal/cart",
+		"cart":                              "",
+		"":                                  "",
+		"c.test.js":                         "",
+	} {
+		if got := x.File(name); got != want {
+			t.Errorf("File(%q) = %q, want %q", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"tests.test_user":           "tests/test_user.py",
+		"tests.test_user.TestLogin": "tests/test_user.py",
+		"tests.api.test_user":       "tests/api/test_user.py",
+		"com.acme.CartTest":         "src/test/java/com/acme/CartTest.java",
+		"com.acme.CartTest$Empty":   "src/test/java/com/acme/CartTest.java",
+		"CartTest":                  "", // nothing says that no other class has the name
+		"b.test.js":                 "test/b.test.js",
+		"the cart is empty":         "",
+		"cart":                      "",
+	} {
+		if got := x.Class(name); got != want {
+			t.Errorf("Class(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
