@@ -11,11 +11,15 @@ func (l *loader) confine() {
 	for _, list := range []struct {
 		key   string
 		globs *[]string
-	}{{"shard.junit", &l.cfg.Shard.JUnit}, {"shard.artifacts", &l.cfg.Shard.Artifacts}} {
+	}{{"shard.junit", &l.cfg.Shard.JUnit}, {"shard.artifacts", &l.cfg.Shard.Artifacts}, {"shard.tests", &l.cfg.Shard.Tests}} {
 		var inside []string
 		source := l.cfg.From(list.key)
 		for _, pattern := range *list.globs {
-			full := pattern
+			full, takesAway := strings.CutPrefix(pattern, "!")
+			takesAway = takesAway && list.key == "shard.tests"
+			if !takesAway {
+				full = pattern
+			}
 			if !filepath.IsAbs(full) {
 				full = filepath.Join(l.cfg.Base, full)
 			}
@@ -29,6 +33,9 @@ func (l *loader) confine() {
 				continue
 			}
 			rel, _ := filepath.Rel(l.cfg.Base, full) // both are absolute
+			if takesAway {
+				rel = "!" + rel
+			}
 			inside = append(inside, rel)
 		}
 		*list.globs = inside
