@@ -111,6 +111,9 @@ func (a *attempt) suites(emit func(*suite)) {
 
 func (a *attempt) prepare(s *suite) {
 	s.attempt = a
+	if s.hostname == a.Hostname { // another child has another one, and there it is the same test
+		s.hostname = ""
+	}
 	if a.vouched() && a.options.Reruns != "never" {
 		s.cases = joinReruns(s.cases)
 	}

@@ -54,7 +54,7 @@ func (rd *reading) add(c report.Case, d *deal, given map[string]bool) {
 	key := d.unitOf(c)
 	switch {
 	case key == "":
-		rd.vague = rd.vague || !namesFile(c)
+		rd.vague = rd.vague || !namesFile(c) && !d.titled(c)
 	case given[key]:
 		u := rd.units[key]
 		if u == nil {
@@ -91,6 +91,12 @@ func (d *deal) unitOf(c report.Case) string {
 
 // namesFile says whether the report tells which file a test is from, listed or not.
 func namesFile(c report.Case) bool { return units.Pathlike(c.File) || units.Pathlike(c.SuiteFile) }
+
+// titled says whether a test's suite and class bear the name of a file, as Playwright's and vitest's do: then one of a
+// set-up, which is not listed, leaves the rest of the report as telling as it was.
+func (d *deal) titled(c report.Case) bool {
+	return c.Classname == c.Suite && d.index.Alike(c.Classname)
+}
 
 // bad is how many tests failed.
 func (rd *reading) bad() int {

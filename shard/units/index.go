@@ -12,15 +12,16 @@ type Index struct {
 	keys       map[string]bool
 	byName     map[string][]string // keys by their last part
 	byStem     map[string][]string // keys by their last part without its extension
+	exts       map[string]bool     // of the keys
 }
 
 // NewIndex makes the index of a list whose names are meant from base, a folder of the repository at root.
 func NewIndex(list []Unit, base, root string) *Index {
-	x := &Index{base: base, root: root, keys: map[string]bool{}, byName: map[string][]string{}, byStem: map[string][]string{}}
+	x := &Index{base: base, root: root, keys: map[string]bool{}, byName: map[string][]string{}, byStem: map[string][]string{}, exts: map[string]bool{}}
 	for _, u := range list {
 		name := path.Base(u.Key)
 		stem := strings.TrimSuffix(name, path.Ext(name))
-		x.keys[u.Key] = true
+		x.keys[u.Key], x.exts[path.Ext(name)] = true, true
 		x.byName[name] = append(x.byName[name], u.Key)
 		x.byStem[stem] = append(x.byStem[stem], u.Key)
 	}
@@ -74,6 +75,12 @@ func (x *Index) Class(name string) string {
 		}
 	}
 	return ""
+}
+
+// Alike says whether the name of a class or suite is written as a file of the list's kind is, listed or not.
+func (x *Index) Alike(name string) bool {
+	ext := path.Ext(name)
+	return ext != "" && x.exts[ext] && !strings.ContainsAny(name, " \t\n")
 }
 
 // Pathlike says whether a name of a report can be the path of a file.
