@@ -46,13 +46,24 @@ func TestRunnersByList(t *testing.T) {
 // TestIndexIgnored: a command that runs everything in every shard is found out by its report.
 func TestIndexIgnored(t *testing.T) {
 	t.Parallel()
-	p := runnersPerson(t, "gotest")
-	r := p.shard(6, "--count", "2", "--junit", "junit.xml", "--", "go", "tool", "gotestsum", "--junitfile", "junit.xml", "./...")
-	if r.Ledger.Closed || r.Totals.Tests != 36 || r.Totals.Passed != 36 {
-		t.Errorf("%+v", r)
+	for _, c := range []struct {
+		example, command string
+		tests            int // of each shard
+	}{
+		{"gotest", "go tool gotestsum --junitfile junit.xml ./...", 18},
+		{"pytest", "python3 -m pytest --junitxml=junit.xml", 14}, // names the child in each report
+	} {
+		t.Run(c.example, func(t *testing.T) {
+			p := runnersPerson(t, c.example)
+			args := append([]string{"--count", "2", "--junit", "junit.xml", "--"}, strings.Fields(c.command)...)
+			r := p.shard(6, args...)
+			if r.Ledger.Closed || r.Totals.Tests != 2*c.tests || r.Totals.Passed != 2*c.tests {
+				t.Errorf("%+v", r)
+			}
+			p.clean()
+			p.nothingLeft()
+		})
 	}
-	p.clean()
-	p.nothingLeft()
 }
 
 // planted are tests of which one fails where another one has run before in its child, and one fails always.

@@ -137,6 +137,9 @@ func (a *attempt) take(in *line, emit func(*suite)) {
 
 func (a *attempt) prepare(s *suite) {
 	s.attempt = a
+	if s.hostname == a.Hostname { // another child has another one, and there it is the same test
+		s.hostname = ""
+	}
 	if a.joinsReruns() {
 		s.cases = joinReruns(s.cases)
 	}

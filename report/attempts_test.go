@@ -207,3 +207,15 @@ func TestRerunsInOneReport(t *testing.T) {
 		t.Errorf("cases of two suite elements were joined: %q", got)
 	}
 }
+
+// The name of the child that an attempt ran in tells its children apart, not its tests.
+func TestIdentityInAnotherChild(t *testing.T) {
+	t.Parallel()
+	whole := `<testsuite name="s" hostname="%s"><testcase name="n">%s</testcase></testsuite>`
+	one := attemptOf(t, 1, fmt.Sprintf(whole, "calm-crab-f1", "<failure/>")+fmt.Sprintf(whole, "firefox", ""))
+	two := attemptOf(t, 0, fmt.Sprintf(whole, "calm-crab-f2", "")+fmt.Sprintf(whole, "firefox", ""))
+	one.Hostname, two.Hostname, two.Attempt = "calm-crab-f1", "calm-crab-f2", 2
+	if m, r := mergeFor(t, Options{}, one, two); r.Flaky != 1 || r.Failures != 0 || r.Tests != 2 || m.Suites[1].Hostname != "firefox" {
+		t.Errorf("%+v %+v", r.Totals, m)
+	}
+}

@@ -34,6 +34,7 @@ type Attempt struct {
 	Reports            []File        // read in byte order of their names
 	OutputTail         string        // last lines of the shard's output
 	Title              string        // how it is shown; "" is `shard 2/4`
+	Hostname           string        // of the child: says nothing of a test, and goes from suites that bear it; "" for none
 
 	// Merged says that the reports stand for themselves: Merge wrote them on another machine, or nobody knows which
 	// command did. The exit code is unknown and counts for nothing, and suites keep their boxer properties and get no

@@ -165,7 +165,7 @@ func (r *run) statusFile(number int) (path string, forget func()) {
 // forReport is the attempt as package report takes it.
 func (a *attempt) forReport(o Options) report.Attempt {
 	in := report.Attempt{
-		Shard: a.number, Of: a.total, Attempt: a.try, Batch: a.batch, Title: a.title(), Started: a.started, Wall: a.wall, Exit: a.exit.Code,
+		Shard: a.number, Of: a.total, Attempt: a.try, Batch: a.batch, Title: a.title(), Hostname: a.child.Slug, Started: a.started, Wall: a.wall, Exit: a.exit.Code,
 		Killed: a.killed, NotRun: a.notRun, Configured: len(o.JUnit) > 0, Missing: a.collected.missing,
 		Reports: a.collected.reports, OutputTail: strings.Join(runner.LastLines(a.output.tail), "\n"), Artifact: a.artifact(o),
 	}

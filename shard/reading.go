@@ -72,7 +72,7 @@ func (rd *reading) add(c report.Case, m units.Mention, d *deal, given map[string
 	key := d.index.Unit(m)
 	switch {
 	case key == "":
-		rd.vague = rd.vague || !m.NamesFile()
+		rd.vague = rd.vague || !d.index.NamesFile(m)
 	case given[key]:
 		u := rd.units[key]
 		if u == nil {

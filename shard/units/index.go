@@ -11,8 +11,7 @@ type Mention struct {
 	Class, Suite, Name string
 }
 
-// NamesFile says whether the report tells the file, listed or not.
-func (m Mention) NamesFile() bool { return pathlike(m.File) || pathlike(m.SuiteFile) }
+func (m Mention) hasFile() bool { return pathlike(m.File) || pathlike(m.SuiteFile) }
 
 // Index finds the units that test reports mean. Reports spell one file in many ways: as it was listed, seen from the
 // repository or from a test folder, absolute, or as the dotted name of a module or class.
@@ -21,16 +20,17 @@ type Index struct {
 	keys       map[string]bool
 	byName     map[string][]string // keys by their last part
 	byStem     map[string][]string // files of keys by their last part without its extension
+	exts       map[string]bool     // of the keys
 	tests      bool                // some units are tests in files
 }
 
 // NewIndex makes the index of a list whose names are meant from base, a folder of the repository at root.
 func NewIndex(list []Unit, base, root string) *Index {
-	x := &Index{base: base, root: root, keys: map[string]bool{}, byName: map[string][]string{}, byStem: map[string][]string{}}
+	x := &Index{base: base, root: root, keys: map[string]bool{}, byName: map[string][]string{}, byStem: map[string][]string{}, exts: map[string]bool{}}
 	files := map[string]bool{}
 	for _, u := range list {
 		file, test := cutTest(u.Key)
-		x.keys[u.Key] = true
+		x.keys[u.Key], x.exts[path.Ext(file)] = true, true
 		x.byName[path.Base(u.Key)] = append(x.byName[path.Base(u.Key)], u.Key)
 		x.tests = x.tests || test != ""
 		if !files[file] {
@@ -58,7 +58,7 @@ func (x *Index) Unit(m Mention) string {
 			return key
 		}
 	}
-	if m.NamesFile() {
+	if m.hasFile() {
 		return x.folder(m)
 	}
 	for _, name := range []string{m.Class, m.Suite} {
@@ -70,6 +70,18 @@ func (x *Index) Unit(m Mention) string {
 		return name
 	}
 	return ""
+}
+
+// NamesFile says whether the report tells which file a case is from, listed or not: as such, or as the name of both its
+// suite and its class, which is how Playwright and vitest write it.
+func (x *Index) NamesFile(m Mention) bool {
+	return m.hasFile() || m.Class == m.Suite && x.alike(m.Class)
+}
+
+// alike says whether a name is written as a file of the list's kind is.
+func (x *Index) alike(name string) bool {
+	ext := path.Ext(name)
+	return ext != "" && x.exts[ext] && !strings.ContainsAny(name, " \t\n")
 }
 
 // file gives the key that a path of a report means, or "". A path that is only the end of a unit's, or the other way

@@ -46,3 +46,16 @@ func TestIndex(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesFile(t *testing.T) {
+	t.Parallel()
+	x := NewIndex(Make([]string{"tests/add.spec.js", "./cart", "a/CartTest.java"}, "/repo", "/repo"), "/repo", "/repo")
+	for name, want := range map[string]bool{
+		"items.setup.js": true, "tests/items.setup.js": true, "the parser.js works": false, "works in.js \n": false,
+		"com.acme.CartTest": false, "cart": false, "": false, "items.setup.ts": false,
+	} {
+		if got := x.NamesFile(Mention{Class: name, Suite: name}); got != want {
+			t.Errorf("a class and suite %q name a file: %v", name, got)
+		}
+	}
+}
