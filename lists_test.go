@@ -43,6 +43,19 @@ func TestRunnersByList(t *testing.T) {
 	}
 }
 
+// TestSetUpInEveryShard: Playwright runs a project that others wait for in every shard, which doubles nothing.
+func TestSetUpInEveryShard(t *testing.T) {
+	t.Parallel()
+	p := runnersPerson(t, "playwright")
+	r := p.shard(0, "--count", "2", "--", "node_modules/.bin/playwright", "test", "--config", "projects.config.js",
+		"--shard=<i>/<n>", "--reporter=list,junit")
+	if r.Totals.Tests != 22 || r.Totals.Passed != 22 || !r.Ledger.Closed {
+		t.Errorf("%+v", r)
+	}
+	p.clean()
+	p.nothingLeft()
+}
+
 // TestIndexIgnored: a command that runs everything in every shard is found out by its report.
 func TestIndexIgnored(t *testing.T) {
 	t.Parallel()
