@@ -40,7 +40,20 @@ func (r *release) pin(sums string) error {
 			return fmt.Errorf("%s: %w", template, err)
 		}
 	}
+	if pinned, err = defaultVersion(pinned, r.Version); err != nil {
+		return fmt.Errorf("%s: %w", template, err)
+	}
 	return os.WriteFile(name, []byte(pinned), 0o644)
+}
+
+// defaultVersion makes a release the one that the template installs where nobody asks for another: it is the release
+// whose checksums stand beside it.
+func defaultVersion(text, version string) (string, error) {
+	input := regexp.MustCompile(`(?m)^(    version:\n(?:      .*\n)*?      default: ).*$`)
+	if n := len(input.FindAllString(text, -1)); n != 1 {
+		return "", fmt.Errorf("%d inputs named version have a default, want 1", n)
+	}
+	return input.ReplaceAllString(text, "${1}"+version), nil
 }
 
 // assign gives a variable of a YAML file a new value, in the one line where it has one.

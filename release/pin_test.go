@@ -46,14 +46,15 @@ func TestPin(t *testing.T) {
 		t.Errorf("%q (%v)", got, err)
 	}
 	file := filepath.Join(root, template)
-	if err := os.WriteFile(file, []byte("  BOXER_SHA256_LINUX_AMD64: \"\"\n  BOXER_SHA256_LINUX_ARM64: \"\"\n"), 0o644); err != nil {
+	const version = "    version:\n      description: x\n      default: "
+	if err := os.WriteFile(file, []byte(version+"0.1.0\n  BOXER_SHA256_LINUX_AMD64: \"\"\n  BOXER_SHA256_LINUX_ARM64: \"\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.pin(sums); err != nil {
 		t.Fatal(err)
 	}
 	got, err = os.ReadFile(file)
-	if want := "  BOXER_SHA256_LINUX_AMD64: \"aa11\"\n  BOXER_SHA256_LINUX_ARM64: \"bb22\"\n"; err != nil || string(got) != want {
+	if want := version + "1.2.3\n  BOXER_SHA256_LINUX_AMD64: \"aa11\"\n  BOXER_SHA256_LINUX_ARM64: \"bb22\"\n"; err != nil || string(got) != want {
 		t.Errorf("%q, want %q (%v)", got, want, err)
 	}
 }
@@ -65,8 +66,14 @@ func TestTemplateCanBePinned(t *testing.T) {
 		t.Error(err)
 	}
 	text, err := os.ReadFile(filepath.Join("..", template))
-	if os.IsNotExist(err) {
-		return
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch pinned, err := defaultVersion(string(text), "9.8.7"); {
+	case err != nil:
+		t.Error(err)
+	case strings.Count(pinned, "      default: 9.8.7\n") != 1 || len(pinned) != len(text):
+		t.Error("not one default was changed")
 	}
 	for _, variable := range []string{"BOXER_SHA256_LINUX_AMD64", "BOXER_SHA256_LINUX_ARM64"} {
 		if _, err := assign(string(text), variable, "00"); err != nil {
