@@ -64,6 +64,7 @@ func (r *run) do(ctx context.Context) (Result, error) {
 	}
 	if err == nil {
 		r.fanOut(ctx, source, shards)
+		shards = slices.DeleteFunc(shards, func(attempts []*attempt) bool { return len(attempts) == 0 }) // nothing was left for it
 		r.retry(ctx, source, shards)
 	} else {
 		for k := range shards {
