@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
@@ -64,7 +65,7 @@ func (b *Backend) Attach(ctx context.Context, s runner.Scope) (runner.Session, e
 
 // Start attaches to the scope's sandbox or starts one.
 func (b *Backend) Start(ctx context.Context, s runner.Scope, spec runner.Spec, progress func(runner.Step)) (runner.Session, error) {
-	if err := b.linked(); err != nil {
+	if err := b.startable(s); err != nil {
 		return nil, err
 	}
 	session, err := b.keeper().Start(ctx, s, spec, progress)
@@ -76,7 +77,7 @@ func (b *Backend) Start(ctx context.Context, s runner.Scope, spec runner.Spec, p
 
 // StartPacked starts the scope's sandbox from a pack.
 func (b *Backend) StartPacked(ctx context.Context, s runner.Scope, spec runner.Spec, from runner.PackStream, progress func(runner.Step)) (runner.Session, error) {
-	if err := b.linked(); err != nil {
+	if err := b.startable(s); err != nil {
 		return nil, err
 	}
 	session, err := b.keeper().StartPacked(ctx, s, spec, from, progress)
@@ -84,6 +85,22 @@ func (b *Backend) StartPacked(ctx context.Context, s runner.Scope, spec runner.S
 		return nil, err
 	}
 	return able(session), nil
+}
+
+// startable refuses what cannot work. What a sandbox is made from must not lie in what it has a copy of.
+func (b *Backend) startable(s runner.Scope) error {
+	if err := b.linked(); err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(s.Worktree, b.dirs.Temp)
+	if err != nil || !filepath.IsLocal(rel) || s.Worktree == "/" {
+		return nil
+	}
+	e := &runner.Error{
+		Reason: "boxer's own folder " + b.dirs.Temp + " lies in the worktree that the sandbox gets a copy of",
+		Cause:  "TEMP_IN_WORKTREE", Fix: "BOXER_TMP=/var/tmp boxer ...",
+	}
+	return e.At(s)
 }
 
 // able gives the session the abilities that this backend has.
