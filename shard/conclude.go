@@ -195,7 +195,11 @@ func (r *run) tell(ctx context.Context, res Result, err error) (Result, error) {
 	if failed != nil {
 		err = errors.Join(err, notWritten("the result was not written", r.dir.path, failed))
 	}
-	res.files = r.dir.results()
+	if r.deal != nil {
+		res.files = r.dir.results(ledgerFile, flakyFile)
+	} else {
+		res.files = r.dir.results()
+	}
 	r.screen.Close(func() []screen.Block { return tails(res) }, func(w io.Writer) { io.WriteString(w, summary(res, r.options)) })
 	if failed := r.screen.Err(); failed != nil {
 		err = errors.Join(err, (&runner.Error{

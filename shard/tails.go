@@ -12,8 +12,8 @@ import (
 const maxTails = 20
 
 // results are the files in the folder that people and tools look for, as far as they are there.
-func (d *reportDir) results() []string {
-	return slices.DeleteFunc([]string{"index.html", mergedFile, resultFile}, func(name string) bool {
+func (d *reportDir) results(more ...string) []string {
+	return slices.DeleteFunc(append([]string{"index.html", mergedFile, resultFile}, more...), func(name string) bool {
 		info, err := d.root.Lstat(name)
 		return err != nil || !info.Mode().IsRegular()
 	})
