@@ -315,6 +315,27 @@ func TestAUnitThatEndsItsChild(t *testing.T) {
 	}
 }
 
+// A file without a test is no failure where the runner says so by its exit code, and no test at all is exit code 4.
+func TestUnitsWithoutTests(t *testing.T) {
+	t.Parallel()
+	const line = `mkdir -p out; echo '<testsuites/>' >out/junit.xml; case $1 in %s) exit 5;; esac
+		echo "<testsuite name=\"s\"><testcase name=\"t\" file=\"$1\"/></testsuite>" >out/junit.xml`
+	for empty, code := range map[string]int{"*01*": 0, "*": 4} {
+		m := newMachine(t)
+		o := m.listing(2, passing(2))
+		o.Tests.Static, o.EmptyExitCodes = true, []int{5}
+		o.Command = []string{"sh", "-c", fmt.Sprintf(line, empty), "sh"}
+		res, err := Run(t.Context(), forking{m}, o)
+		check(t, res, err, code, Passed, Passed)
+		if o.EmptyExitCodes = []int{4}; code == 0 {
+			res, err = Run(t.Context(), forking{m}, o)
+			if err != nil || res.ExitCode != 1 {
+				t.Errorf("exit code %d, %v", res.ExitCode, err)
+			}
+		}
+	}
+}
+
 func TestFailFastStopsTheQueue(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)

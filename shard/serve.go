@@ -62,6 +62,7 @@ func (s *server) batch(ctx context.Context, jobs []plan.Job) bool {
 		s.deadline = a.started.Add(s.options.Timeout)
 	}
 	s.read(a)
+	a.excuse(s.options.EmptyExitCodes)
 	return s.after(ctx, a)
 }
 
