@@ -128,6 +128,7 @@ type efficient struct {
 	Longest string  `json:"longest_unit"`
 	Took    float64 `json:"longest_unit_seconds"`
 	Share   float64 `json:"longest_unit_share"` // of the time of all units
+	Known   int     `json:"units_with_times"`   // of the list, from earlier runs
 }
 
 type shardJSON struct {
@@ -209,7 +210,7 @@ func (r Result) JSON() ([]byte, error) {
 		Times: times{stamp(r.Started), r.Setup.Seconds(), r.Fork.Seconds(), r.Wall.Seconds()},
 		Use: efficient{
 			r.Efficiency.Ratio, r.Efficiency.Span.Seconds(), r.Efficiency.Bound.Seconds(), r.Efficiency.Best,
-			r.Efficiency.Longest, r.Efficiency.Took.Seconds(), r.Efficiency.Share,
+			r.Efficiency.Longest, r.Efficiency.Took.Seconds(), r.Efficiency.Share, r.Efficiency.Known,
 		},
 		Bound: r.Bound, Seed: r.Seed, Kept: some(r.Kept), Left: some(r.NotRemoved), Report: r.ReportDir,
 		Page: r.Page, Withheld: some(r.Withheld),

@@ -15,6 +15,7 @@ type Efficiency struct {
 	Longest string        // key of the unit that took longest, "" without a list
 	Share   float64       // its part of the time of all units
 	Took    time.Duration // by it
+	Known   int           // units of the list of which earlier runs gave a time
 }
 
 // efficiency is measured from a run that came to its end.
@@ -23,6 +24,11 @@ func (r *run) efficiency(res Result) Efficiency {
 	_, e.Span, _ = busy(res.Shards)
 	if r.deal == nil || len(res.Shards) == 0 {
 		return e
+	}
+	for _, j := range r.deal.mine {
+		if j.Known {
+			e.Known++
+		}
 	}
 	var all []time.Duration
 	sum := time.Duration(0)

@@ -46,6 +46,9 @@ func writeEnd(p *sheet, res Result, o Options) {
 		took = append(took, "setup "+text.Seconds(res.Setup))
 	}
 	took = append(took, "fork "+text.Seconds(res.Fork), "wall "+text.Seconds(res.Wall))
+	if n := res.Ledger.Units.Listed; n > 0 && res.Efficiency.Span > 0 {
+		took = append(took, fmt.Sprintf("times of %d of %s were known", res.Efficiency.Known, text.Plural(n, "unit")))
+	}
 	p.wrapped("", strings.Join(took, " · "), text.None)
 	if res.Bound != "" {
 		p.wrapped("", fmt.Sprintf("efficiency %.0f %%%s: %s", 100*efficiency(res.Shards), atBest(res.Efficiency, len(res.Shards)), res.Bound), text.None)
