@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -207,10 +208,19 @@ func (p *person) linkedCache(cache string) string {
 	return linked
 }
 
-// npmInstall brings an example's packages, as its README says, once and before the copies are made.
+// npmInstall brings an example's packages, as its README says, once and before the copies are made. Tests that want the
+// same ones at once wait for each other: a half of them would be copied otherwise.
 func npmInstall(t *testing.T, example string) {
 	t.Helper()
 	dir := filepath.Join("examples", example)
+	lock, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close() // and with it the lock
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
 		return
 	}
