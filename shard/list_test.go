@@ -526,6 +526,10 @@ func TestNodesDealOneList(t *testing.T) {
 
 func TestLeftoversAreNamed(t *testing.T) {
 	t.Parallel()
+	all := processesIn("40\n1 0 init\n7 1 redis-server\n30 7 (odd) name\n38 1 sh\n39 38 timeout\n40 39 sh\n41 1 node\n")
+	if got := fmt.Sprint(all.names()); got != "[(odd) name (30) init (1) node (41) redis-server (7)]" {
+		t.Error(got)
+	}
 	before := processes{"1": "init", "7": "redis-server"}
 	if got := (processes{"1": "init", "7": "redis-server", "30": "node", "31": "sh"}).without(before).names(); fmt.Sprint(got) != "[node (30) sh (31)]" {
 		t.Errorf("%q", got)

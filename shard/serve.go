@@ -222,11 +222,19 @@ func sizeOf(env []string) int {
 	return n
 }
 
-// processes are those of a child, by number.
+// processes are those of a child: their names by number.
 type processes map[string]string
 
-// listing prints the number and name of each process. It must do with a shell: there may be nothing else in a child.
-const listing = `echo "$$"; for p in /proc/[0-9]*; do read -r name <"$p/comm" && echo "${p#/proc/} $name"; done 2>/dev/null; :`
+// listing prints the number and the parent of each process, and its name. It must do with a shell: there may be nothing
+// else in a child.
+const listing = `echo "$$"
+for p in /proc/[0-9]*; do
+	read -r line <"$p/stat" || continue
+	name=${line#*(}
+	set -- ${line##*) }
+	echo "${p#/proc/} $2 ${name%)*}"
+done 2>/dev/null
+:`
 
 // processes looks what runs in a child. Where all children share one machine, or where there is no shell, nothing can
 // be told.
@@ -244,12 +252,21 @@ func (r *run) processes(ctx context.Context, child runner.Child) processes {
 	if err != nil || readErr != nil || exit.Code != 0 {
 		return nil
 	}
+	return processesIn(out)
+}
+
+// processesIn reads what listing printed. The shell that printed it, and what started that, are not among them.
+func processesIn(out string) processes {
 	self, rest, _ := strings.Cut(out, "\n")
-	found := processes{}
+	found, parents := processes{}, map[string]string{}
 	for line := range strings.Lines(rest) {
-		if id, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && id != self {
-			found[id] = name
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		if len(f) == 3 {
+			parents[f[0]], found[f[0]] = f[1], f[2]
 		}
+	}
+	for id := self; found[id] != "" && id != "1"; id = parents[id] {
+		delete(found, id)
 	}
 	return found
 }
