@@ -116,7 +116,7 @@ func (a *attempt) limited(ctx context.Context, o Options) (context.Context, cont
 	if o.UnitTimeout > 0 && len(a.jobs) > 0 {
 		units := time.Now().Add(o.UnitTimeout * time.Duration(len(a.jobs)))
 		if end.IsZero() || units.Before(end) {
-			end, cause = units, unitLimit{o.UnitTimeout, a.jobs}
+			end, cause = units, unitLimit{o.UnitTimeout, len(a.jobs), a.jobs[0].Unit.Key}
 		}
 	}
 	if end.IsZero() {

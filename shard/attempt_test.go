@@ -3,12 +3,23 @@ package shard
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/boxer-ci/boxer/runner"
 )
+
+// Backends compare what they return with the cause of a context: one that cannot be compared would end boxer.
+func TestCausesCanBeCompared(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{unitLimit{time.Second, 2, "a"}, timeLimit(1), failFast{1}, strangeSignal{1, syscall.SIGTERM}} {
+		if !reflect.TypeOf(cause).Comparable() {
+			t.Errorf("%T", cause)
+		}
+	}
+}
 
 func TestJudge(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"syscall"
 	"time"
-
-	"github.com/boxer-ci/boxer/shard/plan"
 )
 
 // strangeSignal ends a run in which a command died of a signal that boxer did not send: whoever ends all processes of a
@@ -33,17 +31,18 @@ type timeLimit time.Duration
 
 func (t timeLimit) Error() string { return "time limit " + time.Duration(t).String() }
 
-// unitLimit is the cause of a command's context when its units took too long.
+// unitLimit is the cause of a command's context when its units took too long. Causes are compared, so it holds no slice.
 type unitLimit struct {
-	each time.Duration
-	jobs []plan.Job
+	each  time.Duration
+	units int
+	only  string // key of the unit if there is just one
 }
 
 func (u unitLimit) Error() string {
-	if len(u.jobs) == 1 {
-		return fmt.Sprintf("time limit %s of the unit %s", u.each, u.jobs[0].Unit.Key)
+	if u.units == 1 {
+		return fmt.Sprintf("time limit %s of the unit %s", u.each, u.only)
 	}
-	return fmt.Sprintf("time limit %s for each of %d units", u.each, len(u.jobs))
+	return fmt.Sprintf("time limit %s for each of %d units", u.each, u.units)
 }
 
 // signalOf finds the signal that ended the context, 0 if it was none.
