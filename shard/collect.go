@@ -111,8 +111,17 @@ func (r *run) bring(ctx context.Context, a *attempt, k *picks) error {
 			Path: filepath.Join(r.dir.path, a.folder(), filepath.FromSlash(f)), Name: r.options.inRepository(f),
 		})
 	}
-	_, err = r.pick(ctx, a, dest, runner.Pick{Patterns: k.artifacts, Since: a.started.Add(-clockTick)})
+	_, err = r.pick(ctx, a, dest, runner.Pick{Patterns: k.artifacts, Since: r.newerThan(a)})
 	return err
+}
+
+// newerThan is the time from which on artifacts are the attempt's. Before the first batch of a fresh child nothing was
+// written that could be taken for its work, so that there its clock may be off.
+func (r *run) newerThan(a *attempt) time.Time {
+	if r.deal != nil && !a.forkBegun.IsZero() {
+		return a.begun.Add(-clockSkew)
+	}
+	return a.started.Add(-clockTick)
 }
 
 // unbrought are reports that are there and cannot be had: as bad as missing, since they may hold a failure. Other things

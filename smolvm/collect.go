@@ -136,7 +136,7 @@ list() {
 `
 
 const tarScript = listScript + `command -v tar >/dev/null || { echo "the image has no tar" >&2; exit 4; }
-if tar --version 2>/dev/null | grep -q GNU; then list "$@" | tar -cf - --no-recursion --null -T - 2>/dev/null
+if tar --version 2>/dev/null | grep -q GNU; then list "$@" | tar -cf - --format=posix --no-recursion --null -T - 2>/dev/null
 else
 	l=` + guestDir + `/list.$$
 	list "$@" | tr '\0' '\n' >$l
@@ -243,6 +243,15 @@ func (s *Session) fetch(ctx context.Context, machine string, p runner.Pick, root
 	return err
 }
 
+// written is when a file was written at the latest. A tar that knows whole seconds only, as busybox's does, would make
+// one that a command has just written older than the command.
+func written(t time.Time) time.Time {
+	if t.Nanosecond() == 0 {
+		return t.Add(time.Second - time.Nanosecond)
+	}
+	return t
+}
+
 // unpack makes what a stream holds, each as what it is. All of it is below root, whatever the names say, and none of
 // it is trusted: it is looked at again as any worktree is.
 func unpack(r io.Reader, root *os.Root, limit int64) error {
@@ -285,7 +294,7 @@ func entry(t *tar.Reader, h *tar.Header, name string, root *os.Root, limit int64
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
-		return root.Chtimes(name, time.Time{}, h.ModTime)
+		return root.Chtimes(name, time.Time{}, written(h.ModTime))
 	case tar.TypeSymlink:
 		return root.Symlink(h.Linkname, name)
 	case tar.TypeLink:
