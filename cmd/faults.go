@@ -104,11 +104,7 @@ func (d deps) unknownCommand(root *cobra.Command, args []string) error {
 		}
 	}
 	word := firstWord(root, args)
-	what := "unknown command " + word
-	if near := config.Nearest(word, names); near != "" {
-		what += ", did you mean " + near + "?"
-	}
-	return config.Faults{{What: what}}
+	return config.Faults{{What: "unknown command " + word + config.Meant(word, names)}}
 }
 
 // firstWord is the first argument that is neither a flag nor a flag's value.

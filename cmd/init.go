@@ -38,11 +38,7 @@ func newInit(d deps, run func(context.Context, initOptions) error) *cobra.Comman
 	c.RunE = action(d, func(args []string, f *config.Faults) {
 		noArgs(args, f)
 		if kinds := initial.Kinds(); o.Kind != "" && !slices.Contains(kinds, o.Kind) {
-			near := config.Nearest(o.Kind, kinds)
-			if near != "" {
-				near = ", did you mean " + near + "?"
-			}
-			fault(f, "--kind", "%q is not one of %s%s", o.Kind, strings.Join(kinds, ", "), near)
+			fault(f, "--kind", "%q is not one of %s%s", o.Kind, strings.Join(kinds, ", "), config.Meant(o.Kind, kinds))
 		}
 	}, func(ctx context.Context) error { return run(ctx, o) })
 	return c

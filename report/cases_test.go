@@ -175,8 +175,8 @@ func parseMerged(t testing.TB, data []byte) merged {
 	return m
 }
 
-// mergeFor merges to a fresh file and reads it back.
-func mergeFor(t testing.TB, o Options, attempts ...Attempt) (merged, Result) {
+// mergeBytes merges to a fresh file and gives what stands in it.
+func mergeBytes(t testing.TB, o Options, attempts []Attempt) ([]byte, Result) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "merged.xml")
 	r, err := Merge(attempts, o, path)
@@ -187,6 +187,13 @@ func mergeFor(t testing.TB, o Options, attempts ...Attempt) (merged, Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return data, r
+}
+
+// mergeFor merges to a fresh file and reads it back.
+func mergeFor(t testing.TB, o Options, attempts ...Attempt) (merged, Result) {
+	t.Helper()
+	data, r := mergeBytes(t, o, attempts)
 	m := parseMerged(t, data)
 	if got := (Counts{r.Tests, r.Failures, r.Errors, r.Skipped}); got != m.Counts {
 		t.Errorf("the result says %+v, the report %+v", got, m.Counts)

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -70,15 +68,7 @@ func TestPartsDoNotShow(t *testing.T) {
 // mergedWith gives the merged report without the room that was left for totals.
 func mergedWith(t *testing.T, o Options, attempts []Attempt) (string, Totals) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "merged.xml")
-	r, err := Merge(attempts, o, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data, r := mergeBytes(t, o, attempts)
 	parseMerged(t, data)
 	var b strings.Builder
 	for line := range bytes.Lines(data) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/boxer-ci/boxer/report"
+	"github.com/boxer-ci/boxer/report/text"
 	"github.com/boxer-ci/boxer/runner"
 	"github.com/boxer-ci/boxer/shard/plan"
 )
@@ -155,7 +156,7 @@ func (a *attempt) judge(ctx context.Context, err error) {
 // statusFile is where a runner that knows Bazel's sharding says so. In a child of its own /tmp is its own; where all
 // share one machine, boxer has a place for it that it also cleans up.
 func (r *run) statusFile(number int) (path string, forget func()) {
-	if _, shares := r.session.(runner.Sharer); !shares {
+	if !r.shares() {
 		return "/tmp/boxer-shard-status", func() {}
 	}
 	name := fmt.Sprintf(".shard-%d.status", number)
@@ -183,15 +184,11 @@ func (a *attempt) title() string {
 	if len(a.jobs) == 0 {
 		return ""
 	}
-	names := make([]string, 0, maxTitle)
-	for _, j := range a.jobs[:min(len(a.jobs), maxTitle)] {
-		names = append(names, j.Unit.Key)
+	names := make([]string, len(a.jobs))
+	for i, j := range a.jobs {
+		names[i] = j.Unit.Key
 	}
-	title := strings.Join(names, ", ")
-	if more := len(a.jobs) - len(names); more > 0 {
-		title += fmt.Sprintf(" and %d more", more)
-	}
-	return title
+	return text.FirstOf(names, maxTitle)
 }
 
 // folder is where the files of the attempt lie in the report folder.

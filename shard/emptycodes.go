@@ -5,10 +5,7 @@ import "slices"
 // emptyCodes are the exit codes by which the command's test runner says that it found no test: pytest's 5 and
 // cargo-nextest's 4, as their manuals have them.
 func emptyCodes(command []string, dir string) []int {
-	words := wordsOf(command)
-	if script := npmScript(words); script != "" {
-		words = append(words, wordsOf([]string{readScript(dir, script)})...)
-	}
+	words := runnerWords(command, dir)
 	switch {
 	case slices.Contains(words, "pytest"), slices.Contains(words, "py.test"):
 		return []int{5}

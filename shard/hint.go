@@ -39,10 +39,7 @@ const anyReporter = "most test runners have a flag that writes a JUnit report; p
 
 // reporterHint says how the command could write a report. What stands behind "npm test" is read from package.json.
 func reporterHint(command []string, dir string) string {
-	words := wordsOf(command)
-	if script := npmScript(words); script != "" {
-		words = append(words, wordsOf([]string{readScript(dir, script)})...)
-	}
+	words := runnerWords(command, dir)
 	for _, r := range reporterFlags {
 		i := slices.Index(words, r.word)
 		if i >= 0 && (r.second == "" || slices.Contains(words[i+1:], r.second)) {
@@ -50,6 +47,15 @@ func reporterHint(command []string, dir string) string {
 		}
 	}
 	return anyReporter
+}
+
+// runnerWords are the words of a command and of the script that it stands for.
+func runnerWords(command []string, dir string) []string {
+	words := wordsOf(command)
+	if script := npmScript(words); script != "" {
+		words = append(words, wordsOf([]string{readScript(dir, script)})...)
+	}
+	return words
 }
 
 // wordsOf are the words of a command, also of one within a shell's line, each without its folder.

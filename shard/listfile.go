@@ -34,7 +34,7 @@ func (r *run) dealt(ctx context.Context, a *attempt, command []string) (withThem
 // writeList makes the file. In a child of its own /tmp is its own; where all share one machine, boxer has a place for
 // it that it also cleans up.
 func (r *run) writeList(ctx context.Context, a *attempt, list string) (string, error) {
-	if _, shares := r.session.(runner.Sharer); shares {
+	if r.shares() {
 		name := fmt.Sprintf(".shard-%d.tests", a.number)
 		return filepath.Join(r.dir.path, name), r.dir.write(name, []byte(list))
 	}

@@ -86,6 +86,12 @@ func (r *run) source(ctx context.Context) (runner.Source, error) {
 	return forker.Freeze(ctx, runner.ForkOptions{Worktree: r.options.Worktree})
 }
 
+// shares says whether all children share one machine: its /tmp, its processes, its signals.
+func (r *run) shares() bool {
+	_, shares := r.session.(runner.Sharer)
+	return shares
+}
+
 // fanOut runs all shards at once, each as soon as its child is there. What becomes of a shard is data: no shard's
 // trouble ends another's, unless it was asked to.
 func (r *run) fanOut(ctx context.Context, source runner.Source, shards [][]*attempt) {

@@ -58,9 +58,7 @@ func (s *server) batch(ctx context.Context, jobs []plan.Job) bool {
 	s.state(a)
 	a.deadline = s.deadline
 	s.run.command(ctx, a)
-	if s.deadline.IsZero() && s.options.Timeout > 0 && !a.started.IsZero() {
-		s.deadline = a.started.Add(s.options.Timeout)
-	}
+	s.deadline = a.deadline
 	s.read(a)
 	a.excuse(s.options.EmptyExitCodes)
 	return s.after(ctx, a)
@@ -121,7 +119,7 @@ func (s *server) after(ctx context.Context, a *attempt) bool {
 // ownSignal takes a signal that nobody outside can have sent for what it is, the doing of a unit: nothing reaches the
 // processes of a child of its own but by way of boxer.
 func (s *server) ownSignal(a *attempt) {
-	if _, shares := s.session.(runner.Sharer); shares || a.strange == 0 {
+	if s.shares() || a.strange == 0 {
 		return
 	}
 	a.state, a.strange, a.reason = Failed, 0, ""
@@ -145,7 +143,7 @@ func (s *server) refresh(ctx context.Context, a *attempt, broken bool) {
 
 // drop removes one child before the end of the run. What cannot be removed is tried again, and told, at the end.
 func (r *run) drop(ctx context.Context, child runner.Child) {
-	if _, shares := r.session.(runner.Sharer); !shares && r.options.Keep {
+	if r.options.Keep && !r.shares() {
 		return
 	}
 	if r.session.Remove(ctx, child.Key) != nil {
@@ -239,7 +237,7 @@ done 2>/dev/null
 // processes looks what runs in a child. Where all children share one machine, or where there is no shell, nothing can
 // be told.
 func (r *run) processes(ctx context.Context, child runner.Child) processes {
-	if _, shares := r.session.(runner.Sharer); shares {
+	if r.shares() {
 		return nil
 	}
 	w, read, err := listen(1 << 20)

@@ -58,7 +58,7 @@ type Shard struct {
 	Static      bool
 	RerunFailed string        // ledger of an earlier run, absolute
 	Timings     string        // file, absolute; "" is the usual one
-	TimingsFrom []string      // globs of JUnit reports, relative to Config.Base
+	TimingsFrom []string      // globs of JUnit reports, relative to the called folder
 	Parallel    int           // 0 is all
 	Retries     int           // from 0 to 10
 	MaxRetried  int           // tests

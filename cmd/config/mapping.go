@@ -41,7 +41,7 @@ func (d document) mapping(n *yaml.Node, what string, fields ...field) {
 			}
 		}
 		if !known {
-			d.faultf(key, "unknown key %q%s%s", key.Value, inside(what), meant(key.Value, names))
+			d.faultf(key, "unknown key %q%s%s", key.Value, inside(what), Meant(key.Value, names))
 		}
 	}
 }

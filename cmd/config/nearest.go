@@ -41,8 +41,8 @@ func distance(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// meant ends a message about an unknown name with the nearest right one.
-func meant(word string, names []string) string {
+// Meant ends a message about an unknown name with the nearest right one.
+func Meant(word string, names []string) string {
 	if n := Nearest(word, names); n != "" {
 		return ", did you mean " + n + "?"
 	}

@@ -64,10 +64,12 @@ var settings = []setting{
 		set: number(func(c *Config) *int { return &c.Shard.MaxRetried }, "tests to retry", 1_000_000)},
 	{key: "shard.fail_on_flaky", flag: "fail-on-flaky", fileless: true, byDefault: []string{"false"},
 		set: truth(func(c *Config) *bool { return &c.Shard.FailOnFlaky })},
-	{key: "shard.unit_timeout", flag: "unit-timeout", byDefault: []string{"0"}, set: setUnitTimeout},
+	{key: "shard.unit_timeout", flag: "unit-timeout", byDefault: []string{"0"},
+		set: period(func(c *Config) *time.Duration { return &c.Shard.UnitTimeout })},
 	{key: "shard.seed", flag: "seed", fileless: true, byDefault: []string{"0"},
 		set: number(func(c *Config) *int { return &c.Shard.Seed }, "a seed", math.MaxUint32)},
-	{key: "shard.timeout", flag: "timeout", byDefault: []string{"0"}, set: setTimeout},
+	{key: "shard.timeout", flag: "timeout", byDefault: []string{"0"},
+		set: period(func(c *Config) *time.Duration { return &c.Shard.Timeout })},
 	{key: "shard.allow_empty", flag: "allow-empty", byDefault: []string{"auto"},
 		set: choice(func(c *Config) *string { return &c.Shard.AllowEmpty }, "auto", "true", "false")},
 	{key: "shard.reruns", flag: "reruns", byDefault: []string{"auto"},
@@ -117,7 +119,7 @@ func Ignored(env []string) []string {
 	for _, e := range env {
 		name, _ := cut(e)
 		if strings.HasPrefix(name, "BOXER_") && !slices.Contains(known, name) {
-			out = append(out, name+meant(name, known))
+			out = append(out, name+Meant(name, known))
 		}
 	}
 	slices.Sort(out)
@@ -225,14 +227,12 @@ func setSetup(c *Config, g given) error {
 	return nil
 }
 
-func setTimeout(c *Config, g given) (err error) {
-	c.Shard.Timeout, err = duration(g.last())
-	return err
-}
-
-func setUnitTimeout(c *Config, g given) (err error) {
-	c.Shard.UnitTimeout, err = duration(g.last())
-	return err
+func period(field func(*Config) *time.Duration) func(*Config, given) error {
+	return func(c *Config, g given) error {
+		d, err := duration(g.last())
+		*field(c) = d
+		return err
+	}
 }
 
 // number reads one from 0 to most; what says of what.

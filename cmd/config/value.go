@@ -119,7 +119,7 @@ func globs(field func(*Config) *[]string) func(*Config, given) error {
 }
 
 func notOneOf(got string, allowed []string) error {
-	return fmt.Errorf("%q is not one of %s%s", got, strings.Join(allowed, ", "), meant(got, allowed))
+	return fmt.Errorf("%q is not one of %s%s", got, strings.Join(allowed, ", "), Meant(got, allowed))
 }
 
 func badDuration(s string) error {

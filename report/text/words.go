@@ -50,3 +50,11 @@ func ListOf(what string, numbers []int) string {
 	}
 	return what + "s " + strings.Join(words[:last], ", ") + " and " + words[last]
 }
+
+// FirstOf names the first of several, and counts the others: "a, b and 7 more".
+func FirstOf(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/boxer-ci/boxer/report/text"
 )
@@ -68,9 +67,4 @@ func (b *Book) ByCommand() bool {
 	})
 }
 
-func some(keys []string) string {
-	if len(keys) <= maxNamed {
-		return strings.Join(keys, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(keys[:maxNamed], ", "), len(keys)-maxNamed)
-}
+func some(keys []string) string { return text.FirstOf(keys, maxNamed) }
