@@ -20,7 +20,7 @@ type attempt struct {
 	cases, bad int // as counted when its suites were read last
 }
 
-func inspectAttempt(a Attempt, o Options) *attempt {
+func inspectAttempt(a Attempt, names *suiteNames, o Options) *attempt {
 	in := &attempt{Attempt: a, options: o, attached: newAttachments(a.Artifact)}
 	for _, name := range in.missing() {
 		err := refuse(Missing, 1, "no report, or none newer than the start of the command")
@@ -30,7 +30,7 @@ func inspectAttempt(a Attempt, o Options) *attempt {
 	files := slices.Clone(a.Reports)
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	for _, file := range files {
-		src := inspect(file, o.Stop)
+		src := inspect(file, names, o.Stop)
 		if src.err != nil && src.err.Kind == NotJUnit && !a.Configured {
 			in.warnings = append(in.warnings, "not read: "+src.err.Error())
 			continue // boxer only guessed that it was a report
@@ -186,13 +186,13 @@ func (s *suite) propertyNumber(name string) int {
 // exitSuite is the one case of a shard without a report.
 func (a *attempt) exitSuite() *suite {
 	c := record{Case: Case{
-		Suite: "boxer", Classname: "boxer", Name: a.label(), Status: Passed, Seconds: a.Wall.Seconds(),
+		Suite: errorSuite, Classname: errorSuite, Name: a.label(), Status: Passed, Seconds: a.Wall.Seconds(),
 	}}
 	if a.Exit != 0 {
 		c.Status, c.Message, c.Type = Failed, fmt.Sprintf("exit code %d", a.Exit), "boxer.exit-code"
 		c.Body = a.tail()
 	}
-	return &suite{name: "boxer", cases: []record{c}, synthetic: true}
+	return &suite{name: errorSuite, cases: []record{c}, synthetic: true}
 }
 
 func (a *attempt) tail() string {

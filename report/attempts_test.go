@@ -219,3 +219,44 @@ func TestIdentityInAnotherChild(t *testing.T) {
 		t.Errorf("%+v %+v", r.Totals, m)
 	}
 }
+
+// Names are told apart wherever two suites come to have one name, and as soon as one is written the names in a suite that
+// stands alone may be forgotten.
+func TestNamesInSuitesOfOneName(t *testing.T) {
+	twice := func(suite string) string {
+		return `<testsuite name="` + suite + `"><testcase classname="k" name="c"/><testcase classname="k" name="c"/></testsuite>`
+	}
+	other := twice("before") + twice("after")
+	for name, reports := range map[string][]string{
+		"one file":            {`<testsuites>` + twice("a") + other + twice("a") + `</testsuites>`},
+		"two files":           {`<testsuites>` + twice("a") + other + `</testsuites>`, `<testsuites>` + twice("x") + twice("a") + `</testsuites>`},
+		"a suite inside":      {`<testsuites>` + twice("a &gt; b") + other + `<testsuite name="a">` + twice("b") + `</testsuite></testsuites>`},
+		"an own root":         {`<testsuites>` + twice("a") + other + `</testsuites>` + twice("a")},
+		"the root within":     {`<testsuites name="r"><testsuites name="a">` + twice("b") + `</testsuites>` + other + twice("a &gt; b") + `</testsuites>`},
+		"in a case":           {`<testsuites>` + twice("a &gt; b") + other + `<testsuite name="a"><testcase name="c">` + twice("b") + `</testcase></testsuite></testsuites>`},
+		"in an unknown":       {`<testsuites>` + twice("a &gt; b") + other + `<testsuite name="a"><group>` + twice("b") + `</group></testsuite></testsuites>`},
+		"outside of suites":   {`<testsuites name="r"><testcase name="c"/>` + other + `<testcase name="c"/></testsuites>`},
+		"outside of the name": {`<testsuites name="a"><testcase classname="k" name="c"/>` + other + twice("a") + `</testsuites>`},
+		"failures of suites":  {`<testsuites name="r"><failure/>` + twice("a") + `<failure/><testsuite name="a"><error/></testsuite></testsuites>`},
+		"a case alone":        {`<testcase name="c"/>`, `<testcase name="c"/>`},
+		"a secret":            {`<testsuites>` + twice("secret") + other + twice("***") + `</testsuites>`},
+		"a name of boxer's":   {`<testsuites><testsuite name="boxer"><testcase classname="boxer" name="t"/></testsuite>` + other + `</testsuites>`, `<testsuite name="b`},
+		"cleaned to the same": {`<testsuites>` + twice("a\x01") + other + twice(`a\x01`) + `</testsuites>`},
+		"cut off":             {`<testsuites>` + twice("a") + other + twice("a") + `<testsuite name="a`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{given: 1, Mask: func(s string) string { return strings.ReplaceAll(s, "secret", "***") }}
+			first, again := attemptOf(t, 1, reports...), attemptOf(t, 1, reports...)
+			first.Title, again.Title = "t", "t"
+			again.Attempt, again.Reports = 2, append(again.Reports, file(t, twice("later")+twice("a")))
+			for _, part := range []int{0, 1} {
+				o.part = part
+				mergeFor(t, o, first)
+				mergeFor(t, o, first, again)
+				second := again
+				second.Shard, second.Attempt, first.Of, second.Of = 2, 1, 2, 2
+				mergeFor(t, o, first, second)
+			}
+		})
+	}
+}

@@ -18,9 +18,10 @@ type document struct {
 }
 
 type extra struct {
-	verdict verdict
-	props   []property
-	runs    []run
+	verdict                      verdict
+	time, file, line, assertions string
+	props                        []property
+	runs                         []run
 }
 
 func (d *document) open(s *suite) {
@@ -54,7 +55,7 @@ func (d *document) close(s *suite) {
 // add writes a finished case, with exactly one result element at most.
 func (d *document) add(s *suite, c *draft) {
 	v := c.verdict()
-	e := extra{verdict: v, props: c.props}
+	e := extra{verdict: v, time: c.time, file: c.file, line: c.line, assertions: c.assertions, props: c.props}
 	for _, r := range c.runs {
 		if r.promoted {
 			continue
@@ -66,9 +67,7 @@ func (d *document) add(s *suite, c *draft) {
 		c.classname = s.own
 	}
 	xml := &d.piece.xml
-	xml.tag("testcase", attr{idName, strconv.Itoa(len(d.piece.extras))}, attr{"name", c.name},
-		attr{"classname", c.classname}, attr{"time", c.time}, attr{"file", c.file}, attr{"line", c.line},
-		attr{"assertions", c.assertions})
+	xml.tag("testcase", attr{idName, strconv.Itoa(len(d.piece.extras))}, attr{"name", c.name}, attr{"classname", c.classname})
 	d.piece.extras = append(d.piece.extras, e)
 	if v.status != Passed {
 		xml.result(element(v.status), v.message, v.typ, v.body)

@@ -15,15 +15,6 @@ type hashPart struct {
 	n      int
 }
 
-// newHashSet makes room for n hashes.
-func newHashSet(n int) *hashSet {
-	s := &hashSet{}
-	for i := range s.parts {
-		s.parts[i].places = make([]uint64, n/len(s.parts)*4/3)
-	}
-	return s
-}
-
 // add says whether the hash is new.
 func (s *hashSet) add(h uint64) bool {
 	if h == 0 {

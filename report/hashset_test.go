@@ -32,7 +32,8 @@ func TestHashSet(t *testing.T) {
 
 // Many tests of one name, in any order, each get the smallest free number.
 func TestNaming(t *testing.T) {
-	n := newNaming(0)
+	n := newNaming(newSuiteNames(nil), 0)
+	n.begin(&suite{name: "s"})
 	got := func(name string) string { return n.name(&record{Case: Case{Suite: "s", Name: name}}) }
 	for i := range 30 {
 		want := "a"

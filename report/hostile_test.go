@@ -20,7 +20,7 @@ func mergeHostile(t testing.TB, path string, data []byte, exit int) Result {
 	merged := path + ".merged"
 	r, err := Merge([]Attempt{{
 		Shard: 1, Of: 1, Attempt: 1, Exit: exit, Configured: true, Reports: []File{{Path: path, Name: "r.xml"}},
-	}}, Options{}, merged)
+	}}, Options{given: 1}, merged)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,16 +42,34 @@ func (o ordinals) next(k key) key {
 // naming gives each case of the merged report a name of its own: of two that share suite, class and name, GitLab shows
 // one.
 type naming struct {
-	seed  maphash.Seed // another one in each merge, so nobody can make many hashes fall together
-	taken *hashSet
-	next  map[uint64]int // number to try next behind a name that came often
+	suites       *suiteNames
+	seed         maphash.Seed   // another one in each merge, so nobody can make many hashes fall together
+	shared       *hashSet       // names given in suites of which there is more than one
+	alone        *hashSet       // names given in the suite being written, if no other has its name, and in a few before
+	given, limit int            // how many alone holds, and may hold when a suite begins
+	taken        *hashSet       // the one of the two that counts
+	next         map[uint64]int // number to try next behind a name that came often
 }
 
 // often is from when on it is worth to keep count: a million names may come twice.
 const often = 8
 
-func newNaming(cases int) *naming {
-	return &naming{seed: maphash.MakeSeed(), taken: newHashSet(cases), next: map[uint64]int{}}
+func newNaming(suites *suiteNames, limit int) *naming {
+	return &naming{suites: suites, limit: limit, seed: maphash.MakeSeed(), shared: &hashSet{}, alone: &hashSet{}, next: map[uint64]int{}}
+}
+
+// begin goes on to the cases of a suite, or of its next part. What was given in a suite that stands alone need not be
+// kept after it, so a report of many suites needs little memory.
+func (n *naming) begin(s *suite) {
+	switch {
+	case n.suites.repeat(s.name):
+		n.taken = n.shared
+		return
+	case !s.begun && n.given > n.limit:
+		n.alone, n.given = &hashSet{}, 0
+	}
+	n.taken = n.alone
+	n.given += len(s.cases)
 }
 
 func (n *naming) name(r *record) string {

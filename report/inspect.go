@@ -20,10 +20,10 @@ type source struct {
 	cases   int        // also those that a failure outside of any case will become
 }
 
-func inspect(f File, stop <-chan struct{}) *source {
+func inspect(f File, names *suiteNames, stop <-chan struct{}) *source {
 	s := &source{File: f, stop: stop}
 	s.err = s.readError(s.scan(func(sc *scanner) error {
-		return (&inspector{scanner: sc, source: s}).run()
+		return (&inspector{scanner: sc, source: s, names: names}).run()
 	}))
 	s.refused = s.err != nil && s.err.Kind != Truncated
 	return s

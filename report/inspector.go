@@ -2,11 +2,13 @@ package report
 
 import "errors"
 
-// inspector reads a file to its end and keeps nothing but counts, and the names of the open test cases for the message
-// about a truncated file.
+// inspector reads a file to its end and keeps nothing but counts, the names of suites, and those of the open test cases
+// for the message about a truncated file.
 type inspector struct {
 	*scanner
 	*source
+	names  *suiteNames
+	around []string // names of the suites that are open, "" for the root
 	inside []string
 	suites int
 	before int // elements of the file before the test case that is open
@@ -26,8 +28,11 @@ func (i *inspector) run() error {
 				return err
 			}
 		case endToken:
-			if t.name == "testcase" {
+			switch t.name {
+			case "testcase":
 				i.inside = i.inside[:len(i.inside)-1]
+			case "testsuite", "testsuites":
+				i.around = i.around[:len(i.around)-1]
 			}
 		case endOfFile:
 			return nil
@@ -75,7 +80,25 @@ func (i *inspector) count(t token) {
 		i.mayFail = true
 	case "testsuite", "testsuites":
 		i.suites++
+		i.nameSuite(t)
 	}
+}
+
+// nameSuite notes the names as the builder will give them, or names that no suite will have. Cases outside of any suite
+// become suites of the root's name, as often as there are others between.
+func (i *inspector) nameSuite(t token) {
+	name := cleanName(t.attr("name"))
+	if t.depth == 0 && t.name == "testsuites" {
+		i.names.note(name)
+		i.names.note(name)
+		i.around = append(i.around, "")
+		return
+	}
+	if len(i.around) > 0 {
+		name = join(i.around[len(i.around)-1], name)
+	}
+	i.names.note(name)
+	i.around = append(i.around, name)
 }
 
 func isRoot(name string) bool {

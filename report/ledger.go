@@ -12,12 +12,20 @@ type ledger struct {
 	cut           bool
 }
 
-// newLedger makes room for so many cases. There may be some more.
-func newLedger(cases int) *ledger {
-	return &ledger{ids: make([]uint64, 0, cases), files: map[string]bool{}, groups: map[string]bool{}}
+// newLedger makes room for the cases of a shard's first attempts. There may be some more.
+func newLedger(first []*attempt) *ledger {
+	room := 0
+	if !first[0].Merged {
+		room = casesOf(first)
+	}
+	return &ledger{ids: make([]uint64, 0, room), files: map[string]bool{}, groups: map[string]bool{}}
 }
 
+// add notes the tests of a suite, if a command of the shard ran them.
 func (l *ledger) add(s *suite) {
+	if s.synthetic || s.attempt.Merged {
+		return
+	}
 	for outer := s; outer != nil; outer = outer.parent {
 		l.note(l.groups, outer.own, outer.name, outer.file)
 	}

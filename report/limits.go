@@ -21,6 +21,7 @@ const (
 	documentSize     = 64 << 10  // what go-junit is given at once
 	maxAhead         = 4         // pieces of this size that are read while another is written
 	maxSpare         = 10_000    // cases in a slice that is kept to be used again
+	maxGiven         = 100_000   // names of suites that are done, if they stand alone
 	maxPart          = 2 << 20   // bytes of a suite that are held before they are written
 	outputSize       = 256 << 10 // bytes that are written to disk at once
 	maxListed        = 1000      // cases listed in a Result, of each sort

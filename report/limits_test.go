@@ -126,7 +126,7 @@ func TestTooMany(t *testing.T) {
 		"cases":    func(i *inspector) { i.cases = maxCases },
 		"elements": func(i *inspector) { i.elements = maxElements - 1 },
 	} {
-		i := &inspector{scanner: newScanner(strings.NewReader(passing)), source: &source{}}
+		i := &inspector{scanner: newScanner(strings.NewReader(passing)), source: &source{}, names: newSuiteNames(nil)}
 		set(i)
 		if err, ok := i.run().(*ReadError); !ok || err.Kind != TooLarge || !strings.Contains(err.Reason, name) {
 			t.Errorf("%s: %v", name, err)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,8 +24,8 @@ type merger struct {
 	suite   Totals // of the parts of the suite that is being written
 }
 
-func newMerger(o Options, size size, path string, in *line, cases int) *merger {
-	return &merger{options: o, size: size, in: in, names: newNaming(cases), files: newFileTimes(), out: newOutput(path, o)}
+func newMerger(o Options, size size, path string, in *line, suites *suiteNames) *merger {
+	return &merger{options: o, size: size, in: in, names: newNaming(suites, cmp.Or(o.given, maxGiven)), files: newFileTimes(), out: newOutput(path, o)}
 }
 
 // merge writes all that the attempts of one shard gave, boxer's own error cases last.
@@ -32,7 +33,7 @@ func (m *merger) merge(attempts []*attempt, all [][]*attempt) {
 	last := attempts[len(attempts)-1]
 	m.shard = &Shard{Number: last.Shard, Of: last.Of, Attempts: last.Attempt.Attempt}
 	first := generation(attempts)
-	m.ledger = newLedger(casesOf(first))
+	m.ledger = newLedger(first)
 	if len(first) < len(attempts) {
 		o := overlay{in: m.in, verdicts: map[key]Status{}, later: map[key][]record{}, keys: map[*suite][]key{}}
 		o.merge(attempts, m.write)
@@ -138,9 +139,8 @@ func (m *merger) finish() (Result, error) {
 
 // write gives each case its final name, counts it and writes the suite.
 func (m *merger) write(s *suite) {
-	if !s.synthetic {
-		m.ledger.add(s)
-	}
+	m.ledger.add(s)
+	m.names.begin(s)
 	totals := Totals{}
 	for i := range s.cases {
 		c := &s.cases[i]
@@ -150,7 +150,9 @@ func (m *merger) write(s *suite) {
 		m.list(c)
 		m.slowest.add(&c.Case)
 		m.files.add(s, &c.Case)
-		m.roll.add(&c.Case)
+		if m.options.Roll {
+			m.roll.add(&c.Case)
+		}
 		m.size.squeeze(c, m.out)
 	}
 	m.size.squeezeSuite(s, m.out)

@@ -297,7 +297,7 @@ func TestLedgerIsSortedAndBounded(t *testing.T) {
 	if want := []string{"c", "in", "x_test.go", "x_test.go > in"}; !slices.Equal(r.Shards[0].Groups, want) {
 		t.Errorf("groups %q, want %q", r.Shards[0].Groups, want)
 	}
-	l := newLedger(0)
+	l := newLedger([]*attempt{{}})
 	for i := range maxLedgerNames + 2 {
 		l.note(l.files, fmt.Sprint(i))
 	}

@@ -55,7 +55,7 @@ func TestPartsDoNotShow(t *testing.T) {
 				second := Attempt{Shard: 1, Of: 1, Attempt: 2, Exit: exit, Configured: true, Reports: []File{other}}
 				for _, attempts := range [][]Attempt{{first}, {first, second}} {
 					whole, wholeResult := mergedWith(t, Options{}, attempts)
-					parts, partsResult := mergedWith(t, Options{part: 1}, attempts)
+					parts, partsResult := mergedWith(t, Options{part: 1, given: 1}, attempts)
 					if whole != parts || fmt.Sprint(wholeResult) != fmt.Sprint(partsResult) {
 						t.Errorf("exit code %d, %d attempts: %d bytes and %d, %+v and %+v", exit, len(attempts), len(whole), len(parts), wholeResult, partsResult)
 					}

@@ -104,14 +104,14 @@ func index(attributes map[string]string) int {
 
 func (p *piece) record(r *record, suite string, t *junit.Test, vouched bool) {
 	e := &p.extras[index(t.Properties)]
-	r.Suite, r.Classname, r.Name, r.File = suite, t.Classname, t.Name, t.Properties["file"]
+	r.Suite, r.Classname, r.Name, r.File = suite, t.Classname, t.Name, e.file
 	r.Status, r.Message = Status(t.Status), t.Message
-	r.line, r.assertions = t.Properties["line"], t.Properties["assertions"]
+	r.line, r.assertions = e.line, e.assertions
 	r.props, r.runs, r.out, r.err = e.props, e.runs, t.SystemOut, t.SystemErr
 	if r.line != "" {
 		r.Line, _ = strconv.Atoi(r.line)
 	}
-	r.Seconds, _ = seconds(t.Properties["time"])
+	r.Seconds, _ = seconds(e.time)
 	if found, ok := t.Error.(junit.Error); ok {
 		r.Type, r.Body = found.Type, found.Body
 	}

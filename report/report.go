@@ -63,6 +63,7 @@ type Options struct {
 	Reruns         string              // never, or "" and auto: with exit code 0 a failed case that passes further down is flaky
 	EmptyExitCodes []int               // exit codes other than 0 with which a report may hold no case
 	Mask           func(string) string // takes secrets out of a text; may be nil
+	Roll           bool                // fill the Result's Roll
 	Visit          func(Case)          // sees each case of the merged report once, in its order; may be nil
 
 	// Stop ends the reading when it is closed: then nothing is written, and the error is ErrStopped. Nil never ends it.
@@ -70,6 +71,7 @@ type Options struct {
 
 	limit int64 // of the merged report; 0 is maxMerged, tests set less
 	part  int   // bytes of a suite that are held before they are written; 0 is maxPart
+	given int   // names of suites that stand alone that are kept when one begins; 0 is maxGiven
 }
 
 // ErrStopped is the error of a merge that was told to stop.
@@ -78,9 +80,10 @@ var ErrStopped = errors.New("the merge was stopped")
 // Merge reads all reports and writes one to path, or none if path is "". An error means that it could not be written;
 // the Result is complete even so, for a summary. What is wrong with the reports is in the Result.
 func Merge(attempts []Attempt, o Options, path string) (Result, error) {
-	shards := group(attempts, o)
+	suites := newSuiteNames(o.Mask)
+	shards := group(attempts, suites, o)
 	for size := whole; ; {
-		m := newMerger(o, size, path, readAhead(inOrder(shards)), casesOf(slices.Concat(shards...)))
+		m := newMerger(o, size, path, readAhead(inOrder(shards)), suites)
 		for _, attempts := range shards {
 			m.merge(attempts, shards)
 		}
@@ -98,13 +101,13 @@ func Merge(attempts []Attempt, o Options, path string) (Result, error) {
 }
 
 // group puts the attempts in their order, whatever order they ended in, and looks through the reports of each.
-func group(attempts []Attempt, o Options) [][]*attempt {
+func group(attempts []Attempt, suites *suiteNames, o Options) [][]*attempt {
 	sorted := slices.Clone(attempts)
 	slices.SortStableFunc(sorted, func(a, b Attempt) int {
 		return cmp.Or(cmp.Compare(a.Shard, b.Shard), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Batch, b.Batch))
 	})
 	inspected := make([]*attempt, len(sorted))
-	concurrently(len(sorted), func(i int) { inspected[i] = inspectAttempt(sorted[i], o) })
+	concurrently(len(sorted), func(i int) { inspected[i] = inspectAttempt(sorted[i], suites, o) })
 	var shards [][]*attempt
 	for i, a := range inspected {
 		if i == 0 || a.Shard != sorted[i-1].Shard {

@@ -34,7 +34,7 @@ type Result struct {
 	ErrorCases []ErrorCase  // boxer's own: each is an error in the merged report too
 	Slowest    []Case       // the 100 that took longest, without texts
 	Files      []FileTime   // the 100 that took longest
-	Roll       []Case       // the first 20,000 of any status, or fewer if their names are long, without texts
+	Roll       []Case       // if asked for: the first 20,000 of any status, or fewer if their names are long, without texts
 	Unread     []*ReadError // reports that could not be read whole, also those that a later attempt made up for
 	Warnings   []string
 	Incomplete bool // tests may be missing: an error case stands for a command that never ran, or for a configured
@@ -42,7 +42,7 @@ type Result struct {
 	Empty bool // no shard had a case
 }
 
-// Shard is what one shard gave. The sets are for the check that each test ran once.
+// Shard is what one shard gave. The sets are for the check that each test ran once, and empty for a Merged one.
 type Shard struct {
 	Number, Of, Attempts int
 	Exit                 int    // of the last attempt

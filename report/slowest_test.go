@@ -85,7 +85,11 @@ func TestFileTimesAreBounded(t *testing.T) {
 }
 
 func TestRoll(t *testing.T) {
-	_, r := mergeFor(t, Options{}, attemptOf(t, 1, suiteOf("a:passed b:failed c:skipped")))
+	attempt := attemptOf(t, 1, suiteOf("a:passed b:failed c:skipped"))
+	if _, r := mergeFor(t, Options{}, attempt); r.Roll != nil {
+		t.Errorf("nobody asked for %v", r.Roll)
+	}
+	_, r := mergeFor(t, Options{Roll: true}, attempt)
 	var got []string
 	for _, c := range r.Roll {
 		got = append(got, c.Name+":"+string(c.Status))

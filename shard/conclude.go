@@ -59,7 +59,7 @@ func (r *run) merge(attempts []*attempt) (report.Result, error) {
 	o := report.Options{
 		Listed:     r.deal != nil,
 		AllowEmpty: r.options.AllowEmpty, Reruns: r.options.Reruns, EmptyExitCodes: r.options.EmptyExitCodes,
-		Mask: r.options.masker(),
+		Mask: r.options.masker(), Roll: true,
 	}
 	to := filepath.Join(r.dir.path, mergedFile)
 	moved := r.dir.inPlace()

@@ -97,7 +97,9 @@ func (m *nodeMerge) run(ctx context.Context) error {
 	}
 	err := m.place()
 	m.join()
-	rep, merged := report.Merge(m.attempts(), report.Options{AllowEmpty: "yes", Visit: m.count, Stop: ctx.Done()}, to)
+	rep, merged := report.Merge(m.attempts(), report.Options{
+		AllowEmpty: "yes", Roll: m.dir != nil, Visit: m.count, Stop: ctx.Done(),
+	}, to)
 	if errors.Is(merged, report.ErrStopped) {
 		return merged
 	}
