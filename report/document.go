@@ -7,8 +7,8 @@ import (
 
 const idName = "boxer-id"
 
-// document writes the report as go-junit gets it: of one top-level suite, and in pieces if that is big. Each suite and
-// case carries an id, under which stands in the piece what go-junit has no place for.
+// document writes the report as go-junit gets it: of one top-level suite, and in pieces if that is big. Each suite carries
+// an id, under which the piece has what go-junit has no place for, of its cases too, in their order.
 type document struct {
 	source     *source
 	line       *line
@@ -66,15 +66,16 @@ func (d *document) add(s *suite, c *draft) {
 	if c.classname == "" {
 		c.classname = s.own
 	}
+	id := d.openSuites[len(d.openSuites)-1]
+	d.piece.extras[id] = append(d.piece.extras[id], e)
 	xml := &d.piece.xml
-	xml.tag("testcase", attr{idName, strconv.Itoa(len(d.piece.extras))}, attr{"name", c.name}, attr{"classname", c.classname})
-	d.piece.extras = append(d.piece.extras, e)
+	inside := xml.tag("testcase", attr{"name", c.name}, attr{"classname", c.classname})
 	if v.status != Passed {
 		xml.result(element(v.status), v.message, v.typ, v.body)
 	}
 	xml.element("system-out", c.out.text(cleanText))
 	xml.element("system-err", c.err.text(cleanText))
-	xml.end("testcase")
+	xml.endOf("testcase", inside)
 	if len(*xml) > documentSize {
 		d.split()
 	}

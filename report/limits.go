@@ -20,6 +20,7 @@ const (
 	squeezedOutput   = 64 << 10
 	documentSize     = 64 << 10  // what go-junit is given at once
 	maxAhead         = 4         // pieces of this size that are read while another is written
+	heapReserve      = 8 << 20   // never touched, so it costs nothing, but what is used may grow by as much until it is collected
 	maxSpare         = 10_000    // cases in a slice that is kept to be used again
 	maxGiven         = 100_000   // names of suites that are done, if they stand alone
 	maxPart          = 2 << 20   // bytes of a suite that are held before they are written

@@ -37,10 +37,10 @@ func (l *line) read(s *source) {
 func (l *line) blank(of *source) *piece {
 	select {
 	case p := <-l.used:
-		*p = piece{source: of, spare: &l.spare, xml: p.xml[:0], extras: p.extras[:0], done: p.done}
+		*p = piece{source: of, spare: &l.spare, xml: p.xml[:0], extras: p.extras, done: p.done}
 		return p
 	default:
-		return &piece{source: of, spare: &l.spare, done: make(chan struct{}, 1)}
+		return &piece{source: of, spare: &l.spare, extras: map[int][]extra{}, done: make(chan struct{}, 1)}
 	}
 }
 
@@ -65,10 +65,13 @@ func (l *line) next() *piece {
 }
 
 func (l *line) putBack(p *piece) {
-	if cap(p.xml) > 2*documentSize {
+	if p.extras == nil || cap(p.xml) > 2*documentSize { // a mark, or one that holds too much
 		return
 	}
+	first := p.extras[0] // a report without suites in suites has no other
+	clear(first)
 	clear(p.extras)
+	p.extras[0] = first[:0]
 	select {
 	case l.used <- p:
 	default:

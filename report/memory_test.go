@@ -69,3 +69,21 @@ func TestMemoryOfTheProcess(t *testing.T) {
 		})
 	}
 }
+
+// A million cases in a thousand suites are merged by a process of 64 MB, its program included, whether they stand in one
+// file or in many.
+func TestMemoryOfAMillionCases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("merges a million cases twice")
+	}
+	for name, files := range map[string][]string{
+		"one file":   {writeBig(t, 1000, 1000)},
+		"many files": writeMany(t, 1000, 1000),
+	} {
+		r, _ := measuredMode(t, "merge", append([]string{filepath.Join(t.TempDir(), "merged.xml")}, files...)...)
+		t.Logf("%s: %d MB", name, r.Peak/1e6)
+		if r.Tests != 1_000_000 || r.Failures != 10_000 || r.Peak == 0 || r.Peak > 64e6 {
+			t.Errorf("%s: %d tests, %d failures, %d MB", name, r.Tests, r.Failures, r.Peak/1e6)
+		}
+	}
+}

@@ -14,11 +14,11 @@ type piece struct {
 	source *source
 	spare  *spare
 	xml    xmlText
-	extras []extra    // of the cases in xml; the id is the index
-	suites []*suite   // those that were open by then or before; the id is the index
-	props  []property // of the top-level suite that were read by then
-	last   bool       // the top-level suite ends with it
-	end    bool       // the attempt ends here, and there is nothing in it
+	extras map[int][]extra // of the cases in xml, by the id of their suite
+	suites []*suite        // those that were open by then or before; the id is the index
+	props  []property      // of the top-level suite that were read by then
+	last   bool            // the top-level suite ends with it
+	end    bool            // the attempt ends here, and there is nothing in it
 
 	read []junit.Suite
 	err  error         // of go-junit, or of the file if read is empty
@@ -42,7 +42,8 @@ func (p *piece) collect(vouched bool) error {
 func (p *piece) fill(read []junit.Suite, vouched bool) {
 	for i := range read {
 		from := &read[i]
-		s := p.suites[index(from.Properties)]
+		id := index(from.Properties)
+		s, extras := p.suites[id], p.extras[id]
 		s.out, s.err = from.SystemOut, from.SystemErr // the last piece has them
 		s.size += len(p.xml)
 		if s.cases == nil {
@@ -50,7 +51,7 @@ func (p *piece) fill(read []junit.Suite, vouched bool) {
 		}
 		for j := range from.Tests {
 			s.cases = append(s.cases, record{})
-			p.record(&s.cases[len(s.cases)-1], s.name, &from.Tests[j], vouched)
+			s.cases[len(s.cases)-1].fill(s.name, &from.Tests[j], &extras[j], vouched)
 		}
 		p.fill(from.Suites, vouched)
 	}
@@ -102,8 +103,7 @@ func index(attributes map[string]string) int {
 	return n
 }
 
-func (p *piece) record(r *record, suite string, t *junit.Test, vouched bool) {
-	e := &p.extras[index(t.Properties)]
+func (r *record) fill(suite string, t *junit.Test, e *extra, vouched bool) {
 	r.Suite, r.Classname, r.Name, r.File = suite, t.Classname, t.Name, e.file
 	r.Status, r.Message = Status(t.Status), t.Message
 	r.line, r.assertions = e.line, e.assertions

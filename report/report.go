@@ -80,6 +80,8 @@ var ErrStopped = errors.New("the merge was stopped")
 // Merge reads all reports and writes one to path, or none if path is "". An error means that it could not be written;
 // the Result is complete even so, for a summary. What is wrong with the reports is in the Result.
 func Merge(attempts []Attempt, o Options, path string) (Result, error) {
+	reserve := make([]byte, heapReserve)
+	defer runtime.KeepAlive(reserve)
 	suites := newSuiteNames(o.Mask)
 	shards := group(attempts, suites, o)
 	for size := whole; ; {

@@ -45,7 +45,7 @@ func suiteTag(s *suite, totals Totals) string {
 }
 
 func (x *xmlText) testCase(c *record) {
-	x.tag("testcase", attr{"name", c.Name}, attr{"classname", c.Classname}, attr{"time", formatSeconds(c.Seconds)},
+	inside := x.tag("testcase", attr{"name", c.Name}, attr{"classname", c.Classname}, attr{"time", formatSeconds(c.Seconds)},
 		attr{"file", c.File}, attr{"line", c.line}, attr{"assertions", c.assertions})
 	x.properties(c.props)
 	if c.Status != Passed && c.Status != Flaky {
@@ -56,7 +56,7 @@ func (x *xmlText) testCase(c *record) {
 	}
 	x.element("system-out", c.out)
 	x.element("system-err", c.err)
-	x.end("testcase")
+	x.endOf("testcase", inside)
 	x.raw("\n")
 }
 

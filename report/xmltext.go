@@ -5,8 +5,8 @@ type xmlText []byte
 
 type attr struct{ name, value string }
 
-// tag leaves out what is empty, but for what consumers insist on.
-func (x *xmlText) tag(name string, attrs ...attr) {
+// tag leaves out what is empty, but for what consumers insist on. It gives where the inside of the element begins.
+func (x *xmlText) tag(name string, attrs ...attr) int {
 	b := append(append(*x, '<'), name...)
 	for _, a := range attrs {
 		if a.value == "" && a.name != "name" && a.name != "classname" && a.name != "value" {
@@ -16,6 +16,16 @@ func (x *xmlText) tag(name string, attrs ...attr) {
 		b = append(escape(b, a.value, true), '"')
 	}
 	*x = append(b, '>')
+	return len(*x)
+}
+
+// endOf ends an element whose inside began there. One without any becomes a single tag.
+func (x *xmlText) endOf(name string, inside int) {
+	if len(*x) > inside {
+		x.end(name)
+		return
+	}
+	*x = append((*x)[:inside-1], "/>"...)
 }
 
 func (x *xmlText) end(name string) {
