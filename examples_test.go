@@ -73,7 +73,15 @@ func TestRunners(t *testing.T) {
 	for _, c := range []struct {
 		example string
 		tests   int
-	}{{"jest", 12}, {"vitest", 14}, {"playwright", 10}, {"mocha", 13}, {"pytest", 14}, {"gotest", 18}} {
+		line    string
+	}{
+		{"jest", 12, "2 shards · 12 tests · each ran once"},
+		{"vitest", 14, "2 shards · 14 tests · each ran once"},
+		{"playwright", 10, "2 shards · 10 tests · each ran once"},
+		{"mocha", 13, "2 shards · 6 units · 13 tests · each ran once"},
+		{"pytest", 14, "2 shards · 6 units · 14 tests · each ran once"},
+		{"gotest", 18, "2 shards · 6 units · 18 tests · each ran once"},
+	} {
 		t.Run(c.example, func(t *testing.T) {
 			p := runnersPerson(t, c.example)
 			written, err := os.ReadFile(filepath.Join("examples", c.example, "boxer.yaml"))
@@ -84,7 +92,7 @@ func TestRunners(t *testing.T) {
 				t.Errorf("boxer init writes another boxer.yaml:\n%s", got)
 			}
 			r := p.shard(0, "--count", "2")
-			if r.Totals.Tests != c.tests || r.Totals.Passed != c.tests || len(r.Shards) != 2 || !r.Ledger.Closed {
+			if r.Totals.Tests != c.tests || r.Totals.Passed != c.tests || len(r.Shards) != 2 || !r.Ledger.Closed || r.Ledger.Line != c.line {
 				t.Errorf("%+v", r)
 			}
 			p.clean()

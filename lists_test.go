@@ -9,27 +9,28 @@ import (
 	"testing"
 )
 
-// TestRunnersByList: boxer deals the same tests itself, and the ledger closes over what each runner's reporter writes.
+// TestRunnersByList: boxer deals the tests itself, and the ledger closes over what each runner's reporter writes. Where
+// boxer init writes a list, the boxer.yaml of the example has it; see also TestRunners.
 func TestRunnersByList(t *testing.T) {
 	t.Parallel()
 	const byReport, byCommand = " · each ran once", " · each ran once · by command"
 	for _, c := range []struct {
-		example, units string
-		tests          int // at least: a set-up project runs in every batch
+		example, file, units string
+		tests                int // at least: a set-up project runs in every batch
 		line           string
 		covered        func(*testing.T, *person) // the README's recipe
 	}{
-		{"jest", "6 units", 12, byCommand, nil}, // jest-junit's defaults name no file
-		{"vitest", "6 units", 14, byReport, nil},
-		{"pytest", "6 units", 14, byReport, nil},
-		{"mocha", "6 units", 13, byReport, coverageOfNyc},
-		{"gotest", "6 units", 18, byReport, coverageOfGo},
-		{"playwright", "6 units", 21, byReport, reportOfPlaywright},
-		{"node-redis", "6 units", 18, byReport, nil},
+		{"jest", "list.yaml", "6 units", 12, byCommand, nil}, // jest-junit's defaults name no file
+		{"vitest", "list.yaml", "6 units", 14, byReport, nil},
+		{"pytest", "boxer.yaml", "6 units", 14, byReport, nil},
+		{"mocha", "coverage.yaml", "6 units", 13, byReport, coverageOfNyc},
+		{"gotest", "coverage.yaml", "6 units", 18, byReport, coverageOfGo},
+		{"playwright", "list.yaml", "6 units", 21, byReport, reportOfPlaywright},
+		{"node-redis", "list.yaml", "6 units", 18, byReport, nil},
 	} {
 		t.Run(c.example, func(t *testing.T) {
 			p := runnersPerson(t, c.example)
-			r := p.shard(0, "--config", "list.yaml", "--count", "2")
+			r := p.shard(0, "--config", c.file, "--count", "2")
 			if r.Totals.Tests < c.tests || r.Totals.Passed != r.Totals.Tests || !r.Ledger.Closed ||
 				!strings.Contains(r.Ledger.Line, c.units) || !strings.HasSuffix(r.Ledger.Line, c.line) {
 				t.Errorf("%+v", r)

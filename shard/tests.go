@@ -52,7 +52,7 @@ func checkTests(o Options) []error {
 	for _, word := range o.Command {
 		if found := index.FindString(word); found != "" {
 			errs = append(errs, fault(listAndIndex, "boxer shard --tests 'test/**/*.test.js' -- npm test -- '<tests>'",
-				"the command takes the shard's number (%s) beside a test list: it would run a part of its part and drop the rest (a report's path needs no number: reports are collected after each command)", strings.TrimLeft(found, " =")))
+				"the command takes the shard's number (%s) beside a test list: it would run a part of its part and drop the rest (a report's path needs no number: reports are collected after each command; where the shards share one worktree it is in $BOXER_SHARD_INDEX)", strings.TrimLeft(found, " =")))
 			break
 		}
 	}

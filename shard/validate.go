@@ -116,10 +116,14 @@ func checkPatterns(o Options) []error {
 	if o.Worktree != runner.Live || o.Count < 2 {
 		return errs
 	}
+	number := ""
+	if o.Tests != nil { // then <i> cannot stand in the command
+		number = "; a command with a test list finds its number in $BOXER_SHARD_INDEX"
+	}
 	for _, p := range o.JUnit {
 		if !differs(p) {
 			errs = append(errs, fault(samePath, fmt.Sprintf("boxer shard --junit '%s' ...", withIndex(p)),
-				"the shards share one worktree, so all of them would write the report %s", p))
+				"the shards share one worktree, so all of them would write the report %s%s", p, number))
 		}
 	}
 	return errs

@@ -24,8 +24,10 @@ type Plan struct {
 	Before    string   // what to run on the machine before boxer, "" is nothing; a sandbox has no network
 	Setup     []string // lines that pay once what every shard would pay
 	Env       []string
-	Line      string // the command, as one line without quotes
-	Script    string // or lines for sh -ec
+	Tests     []string // patterns for the files that boxer deals, nil if the runner splits by itself
+	List      string   // or a shell line that prints what boxer deals
+	Line      string   // the command, as one line without quotes
+	Script    string   // or lines for sh -ec; what is dealt is in "$@"
 	JUnit     []string
 	Artifacts []string
 	Notes     []string // one sentence each: what the person has to know or do; "" as the kind is complete
@@ -176,6 +178,14 @@ func (p *project) find(folder string, patterns ...string) string {
 		return nil
 	})
 	return found
+}
+
+// holds says whether there is such a file in the folder itself.
+func (p *project) holds(folder string, patterns ...string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		found, _ := fs.Glob(p, folder+"/"+pattern)
+		return len(found) > 0
+	})
 }
 
 // foreign are folders that hold other people's code, or none.

@@ -1,6 +1,7 @@
 package initial
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/boxer-ci/boxer/cmd/config"
 	"github.com/boxer-ci/boxer/runner"
+	"github.com/boxer-ci/boxer/shard/units"
 )
 
 // folder makes a project from "name", "text" pairs.
@@ -39,9 +41,6 @@ func loaded(t *testing.T, p Plan) config.Config {
 	return c
 }
 
-// dealt ends a script of deal.
-func dealt(run string) string { return `[ -z "$mine" ] || exec ` + run }
-
 const manifestOf = `{"scripts": {"test": "SCRIPT"}, "devDependencies": {"PACKAGE": "^1"}}`
 
 func npm(tool, script string) string {
@@ -51,9 +50,11 @@ func npm(tool, script string) string {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	const (
-		ofVitest = " run --shard=<i>/<n> --reporter=default --reporter=junit --outputFile.junit=reports/shard-<i>.xml"
-		ofJUnit  = "reports/shard-<i>.xml"
-		ofNode   = " --test-shard=<i>/<n> \\\n  --test-reporter=spec --test-reporter-destination=stdout \\\n" +
+		mochaLine = "node_modules/.bin/mocha --reporter xunit --reporter-option output=junit.xml <tests>"
+		ofVitest  = " run --shard=<i>/<n> --reporter=default --reporter=junit --outputFile.junit=reports/shard-<i>.xml"
+		ofJUnit   = "reports/shard-<i>.xml"
+		packages  = "go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./..."
+		ofNode    = " --test-shard=<i>/<n> \\\n  --test-reporter=spec --test-reporter-destination=stdout \\\n" +
 			"  --test-reporter=junit --test-reporter-destination=reports/shard-<i>.xml"
 	)
 	for _, c := range []struct {
@@ -62,47 +63,57 @@ func TestKinds(t *testing.T) {
 		kind    string
 		command string // how it ends
 		junit   string
+		dealt   string // "" if the runner splits by itself
 	}{
-		{"vitest", []string{"package.json", npm("vitest", "vitest"), "package-lock.json", ""}, "vitest", "node_modules/.bin/vitest" + ofVitest, ofJUnit},
+		{"vitest", []string{"package.json", npm("vitest", "vitest"), "package-lock.json", ""}, "vitest", "node_modules/.bin/vitest" + ofVitest, ofJUnit, ""},
 		{"vitest with its own flags", []string{"package.json", npm("vitest", "vitest run --environment jsdom"), "package-lock.json", ""},
-			"vitest", "node_modules/.bin/vitest run --environment jsdom" + strings.TrimPrefix(ofVitest, " run"), ofJUnit},
-		{"vitest that is not the test script", []string{"package.json", npm("vitest", "echo none"), "yarn.lock", ""}, "vitest", "node_modules/.bin/vitest" + ofVitest, ofJUnit},
-		{"vitest in a workspace", []string{"package.json", npm("vitest", "vitest")}, "vitest", "npx --no vitest" + ofVitest, ofJUnit},
-		{"vitest in a workspace of pnpm", []string{"package.json", `{"packageManager": "pnpm@9.1.0", "devDependencies": {"vitest": "3"}}`}, "vitest", "pnpm exec vitest" + ofVitest, ofJUnit},
-		{"vitest with Plug'n'Play", []string{"package.json", npm("vitest", "vitest"), "yarn.lock", "", ".pnp.cjs", ""}, "vitest", "yarn vitest" + ofVitest, ofJUnit},
-		{"jest", []string{"package.json", npm("jest", "jest --watch"), "package-lock.json", ""}, "jest", "node_modules/.bin/jest --ci --shard=<i>/<n>", ""},
-		{"jest with a byte order mark", []string{"package.json", "\ufeff" + npm("jest", "jest"), "package-lock.json", ""}, "jest", "node_modules/.bin/jest --ci --shard=<i>/<n>", ""},
+			"vitest", "node_modules/.bin/vitest run --environment jsdom" + strings.TrimPrefix(ofVitest, " run"), ofJUnit, ""},
+		{"vitest that is not the test script", []string{"package.json", npm("vitest", "echo none"), "yarn.lock", ""}, "vitest", "node_modules/.bin/vitest" + ofVitest, ofJUnit, ""},
+		{"vitest in a workspace", []string{"package.json", npm("vitest", "vitest")}, "vitest", "npx --no vitest" + ofVitest, ofJUnit, ""},
+		{"vitest in a workspace of pnpm", []string{"package.json", `{"packageManager": "pnpm@9.1.0", "devDependencies": {"vitest": "3"}}`}, "vitest", "pnpm exec vitest" + ofVitest, ofJUnit, ""},
+		{"vitest with Plug'n'Play", []string{"package.json", npm("vitest", "vitest"), "yarn.lock", "", ".pnp.cjs", ""}, "vitest", "yarn vitest" + ofVitest, ofJUnit, ""},
+		{"jest", []string{"package.json", npm("jest", "jest --watch"), "package-lock.json", ""}, "jest", "node_modules/.bin/jest --ci --shard=<i>/<n>", "", ""},
+		{"jest with a byte order mark", []string{"package.json", "\ufeff" + npm("jest", "jest"), "package-lock.json", ""}, "jest", "node_modules/.bin/jest --ci --shard=<i>/<n>", "", ""},
 		{"jest with jest-junit", []string{"package.json", `{"devDependencies": {"jest": "30", "jest-junit": "16"}}`, "pnpm-lock.yaml", ""},
-			"jest", "node_modules/.bin/jest --ci --shard=<i>/<n> --reporters=default --reporters=jest-junit", ofJUnit},
-		{"jest behind another program", []string{"package.json", npm("jest", "cross-env A=1 jest"), "package-lock.json", ""}, "jest", "npm test -- --ci --shard=<i>/<n>", ""},
-		{"jest behind a variable", []string{"package.json", npm("jest", "NODE_OPTIONS=--experimental-vm-modules jest"), "pnpm-lock.yaml", ""}, "jest", "pnpm test --ci --shard=<i>/<n>", ""},
-		{"jest in a line for a shell", []string{"package.json", npm("jest", "tsc && jest"), "yarn.lock", ""}, "jest", "yarn test --ci --shard=<i>/<n>", ""},
+			"jest", "node_modules/.bin/jest --ci --shard=<i>/<n> --reporters=default --reporters=jest-junit", ofJUnit, ""},
+		{"jest behind another program", []string{"package.json", npm("jest", "cross-env A=1 jest"), "package-lock.json", ""}, "jest", "npm test -- --ci --shard=<i>/<n>", "", ""},
+		{"jest behind a variable", []string{"package.json", npm("jest", "NODE_OPTIONS=--experimental-vm-modules jest"), "pnpm-lock.yaml", ""}, "jest", "pnpm test --ci --shard=<i>/<n>", "", ""},
+		{"jest in a line for a shell", []string{"package.json", npm("jest", "tsc && jest"), "yarn.lock", ""}, "jest", "yarn test --ci --shard=<i>/<n>", "", ""},
 		{"mocha", []string{"package.json", npm("mocha", "mocha"), "package-lock.json", "", "test/a.js", ""},
-			"mocha", dealt("node_modules/.bin/mocha --reporter xunit --reporter-option output=reports/shard-<i>.xml $mine"), ""},
-		{"node", []string{"package.json", `{"scripts": {"test": "node --test"}}`}, "node", "node --test" + ofNode, ofJUnit},
+			"mocha", mochaLine, "junit.xml", "test/*.{js,cjs,mjs}"},
+		{"mocha with specs", []string{"package.json", npm("mocha", "mocha"), "package-lock.json", "", "test/a.js", "", "test/b/c.spec.mjs", ""},
+			"mocha", mochaLine, "junit.xml", "test/**/*.{test,spec}.*s"},
+		{"mocha in folders", []string{"package.json", npm("mocha", "mocha"), "package-lock.json", "", "spec/x/a.js", ""},
+			"mocha", mochaLine, "junit.xml", "spec/**/*.{js,cjs,mjs}"},
+		{"mocha that says so", []string{"package.json", npm("mocha", "mocha"), "package-lock.json", "", "test/a.js", "", ".mocharc.yml", "recursive: true"},
+			"mocha", mochaLine, "junit.xml", "test/**/*.{js,cjs,mjs}"},
+		{"node", []string{"package.json", `{"scripts": {"test": "node --test"}}`}, "node", "node --test" + ofNode, ofJUnit, ""},
 		{"node with flags and files", []string{"package.json", `{"scripts": {"test": "node --import tsx --test 'test/**/*.ts'"}}`},
-			"node", "node --import tsx --test" + ofNode + " 'test/**/*.ts'", ofJUnit},
+			"node", "node --import tsx --test" + ofNode + " 'test/**/*.ts'", ofJUnit, ""},
 		{"node with a flag of a like name", []string{"package.json", `{"scripts": {"test": "lint && node --test-concurrency=1 --test"}}`},
-			"node", "lint && node --test-concurrency=1 --test" + ofNode, ofJUnit},
-		{"node by a test file", []string{"package.json", `{}`, "test/a.test.mjs", "import test from 'node:test'"}, "node", "node --test" + ofNode, ofJUnit},
+			"node", "lint && node --test-concurrency=1 --test" + ofNode, ofJUnit, ""},
+		{"node by a test file", []string{"package.json", `{}`, "test/a.test.mjs", "import test from 'node:test'"}, "node", "node --test" + ofNode, ofJUnit, ""},
 		{"playwright", []string{"package.json", npm("@playwright/test", "playwright test --project chromium"), "package-lock.json", ""},
-			"playwright", "node_modules/.bin/playwright test --project chromium --shard=<i>/<n> --reporter=list,junit", ofJUnit},
-		{"playwright by the way", []string{"package.json", npm("@playwright/test", "eslint .")}, "playwright", "npx --no playwright test --shard=<i>/<n> --reporter=list,junit", ofJUnit},
-		{"go", []string{"go.mod", "module x"}, "go", dealt("go test $mine"), ""},
-		{"go with gotestsum", []string{"go.mod", "module x\ntool gotest.tools/gotestsum\n"}, "go", dealt("go tool gotestsum --junitfile reports/shard-<i>.xml -- $mine"), ""},
-		{"pytest", []string{"pytest.ini", "", "tests/test_a.py", ""}, "pytest", dealt("python3 -m pytest --junitxml=reports/shard-<i>.xml $mine"), ""},
-		{"pytest with uv", []string{"pyproject.toml", "[tool.pytest.ini_options]", "uv.lock", ""}, "pytest", dealt("uv run --no-sync python -m pytest --junitxml=reports/shard-<i>.xml $mine"), ""},
-		{"pytest with pytest-split", []string{"requirements.txt", "pytest\npytest-split\n"}, "pytest", "python3 -m pytest --junitxml=reports/shard-<i>.xml --splits <n> --group <i>", ofJUnit},
-		{"rspec", []string{"Gemfile", "gem 'rspec'"}, "rspec", dealt("bundle exec rspec $mine"), ""},
+			"playwright", "node_modules/.bin/playwright test --project chromium --shard=<i>/<n> --reporter=list,junit", ofJUnit, ""},
+		{"playwright by the way", []string{"package.json", npm("@playwright/test", "eslint .")}, "playwright", "npx --no playwright test --shard=<i>/<n> --reporter=list,junit", ofJUnit, ""},
+		{"go", []string{"go.mod", "module x"}, "go", "go test <tests>", "", packages},
+		{"go with gotestsum", []string{"go.mod", "module x\ntool gotest.tools/gotestsum\n"}, "go", "go tool gotestsum --junitfile junit.xml -- <tests>", "junit.xml", packages},
+		{"pytest", []string{"pytest.ini", "", "tests/test_a.py", ""}, "pytest", "python3 -m pytest --junitxml=junit.xml <tests>", "junit.xml", "tests/**/{test_*,*_test}.py"},
+		{"pytest beside the code", []string{"pytest.ini", "", "tests/data.txt", "", "shop/test_a.py", ""}, "pytest", "python3 -m pytest --junitxml=junit.xml <tests>",
+			"junit.xml", "**/{test_*,*_test}.py !**/venv/**"},
+		{"pytest with uv", []string{"pyproject.toml", "[tool.pytest.ini_options]", "uv.lock", ""}, "pytest", "uv run --no-sync python -m pytest --junitxml=junit.xml <tests>",
+			"junit.xml", "**/{test_*,*_test}.py !**/venv/**"},
+		{"pytest with pytest-split", []string{"requirements.txt", "pytest\npytest-split\n"}, "pytest", "python3 -m pytest --junitxml=reports/shard-<i>.xml --splits <n> --group <i>", ofJUnit, ""},
+		{"rspec", []string{"Gemfile", "gem 'rspec'"}, "rspec", "bundle exec rspec <tests>", "", "spec/**/*_spec.rb"},
 		{"rspec with reports", []string{"Gemfile", "gem 'rspec'\ngem 'rspec_junit_formatter'"}, "rspec",
-			dealt("bundle exec rspec --format progress --format RspecJunitFormatter --out reports/shard-<i>.xml $mine"), ""},
+			"bundle exec rspec --format progress --format RspecJunitFormatter --out junit.xml <tests>", "junit.xml", "spec/**/*_spec.rb"},
 		{"maven", []string{"pom.xml", "<project/>", "mvnw", ""}, "maven",
-			dealt(`./mvnw -o -B test -Dsurefire.failIfNoSpecifiedTests=false -Dtest="$(printf '%s' "$mine" | tr '\n' ,)"`), ""},
-		{"maven with modules", []string{"pom.xml", "<modules>"}, "maven", `tr '\n' ,)"`, "**/target/surefire-reports/TEST-*.xml"},
-		{"gradle", []string{"build.gradle.kts", ""}, "gradle", dealt(`gradle --offline --no-daemon test $(printf -- '--tests %s ' $mine)`), ""},
-		{"nextest", []string{"Cargo.toml", ""}, "nextest", "cargo nextest run --offline --partition count:<i>/<n>", ""},
+			"IFS=,\nexec ./mvnw -o -B test -Dsurefire.failIfNoSpecifiedTests=false -Dtest=\"$*\"\n sh <tests>", "", classes + "\n"},
+		{"maven with modules", []string{"pom.xml", "<modules>"}, "maven", "-Dtest=\"$*\"\n sh <tests>", "**/target/surefire-reports/TEST-*.xml", classes + "\n"},
+		{"gradle", []string{"build.gradle.kts", ""}, "gradle", "exec gradle --offline --no-daemon test \"$@\"\n sh <tests>", "", classes + "\n"},
+		{"nextest", []string{"Cargo.toml", ""}, "nextest", "cargo nextest run --offline --partition count:<i>/<n>", "", ""},
 		{"nextest with a report", []string{"Cargo.toml", "", ".config/nextest.toml", "[profile.ci.junit]\npath = \"junit.xml\"\n"}, "nextest",
-			"cargo nextest run --offline --partition count:<i>/<n> --profile ci", "target/nextest/ci/junit.xml"},
+			"cargo nextest run --offline --partition count:<i>/<n> --profile ci", "target/nextest/ci/junit.xml", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -117,6 +128,9 @@ func TestKinds(t *testing.T) {
 			}
 			if junit := strings.Join(got.Shard.JUnit, " "); junit != c.junit {
 				t.Errorf("reports %q", junit)
+			}
+			if dealt := strings.Join(got.Shard.Tests, " ") + got.Shard.List; dealt != c.dealt {
+				t.Errorf("dealt %q, want %q", dealt, c.dealt)
 			}
 		})
 	}
@@ -133,6 +147,40 @@ func TestOtherIsADraft(t *testing.T) {
 	}
 	if kinds := Kinds(); kinds[len(kinds)-1] != "other" || len(kinds) != 12 {
 		t.Errorf("kinds %q: add a row to TestKinds", kinds)
+	}
+}
+
+// The patterns find the tests of a project, and nobody else's.
+func TestPatternsFindTheTests(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		files []string
+		want  []string
+	}{
+		{[]string{"pytest.ini", "tests/test_b.py", "tests/sub/c_test.py", "tests/conftest.py", "test_out.py"}, []string{"tests/sub/c_test.py", "tests/test_b.py"}},
+		{[]string{"pytest.ini", "test_a.py", "shop/b_test.py", ".venv/test_no.py", "venv/x/test_no.py", "a/node_modules/test_no.py"}, []string{"shop/b_test.py", "test_a.py"}},
+		{[]string{".rspec", "spec/a_spec.rb", "spec/models/b_spec.rb", "spec/spec_helper.rb"}, []string{"spec/a_spec.rb", "spec/models/b_spec.rb"}},
+		{[]string{"mocha", "test/a.js", "test/b.mjs", "test/fixtures/c.js", "test/d.json"}, []string{"test/a.js", "test/b.mjs"}},
+		{[]string{"mocha", "test/helper.js", "test/a.test.js", "test/deep/b.spec.cjs"}, []string{"test/a.test.js", "test/deep/b.spec.cjs"}},
+	} {
+		dir := t.TempDir()
+		for _, f := range c.files {
+			text := ""
+			if f == "mocha" {
+				f, text = "package.json", npm("mocha", "mocha")
+			}
+			path := filepath.Join(dir, f)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, err := Detect(os.DirFS(dir))
+		if err != nil || len(found) != 1 {
+			t.Fatal(found, err)
+		}
+		if got, err := units.Glob(dir, found[0].Tests); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%q finds %q, %v", found[0].Tests, got, err)
+		}
 	}
 }
 
@@ -215,52 +263,6 @@ func TestBrokenManifest(t *testing.T) {
 	}
 }
 
-// script runs a deal's script in a folder, for shard i0 of n, with a runner that tells what it was given.
-func script(t *testing.T, dir, text string, i0, n string) (string, error) {
-	t.Helper()
-	c := exec.Command("sh", "-ec", strings.NewReplacer("<i0>", i0, "<n>", n).Replace(text))
-	c.Dir = dir
-	out, err := c.CombinedOutput()
-	return string(out), err
-}
-
-func TestDealGivesEachFileOnce(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for _, f := range []string{"tests/test_b.py", "tests/test_a.py", "tests/sub/c_test.py", "tests/conftest.py", ".venv/test_no.py", "tests/test_d.py", "test_e.py", "venv/x/test_no.py", "a/node_modules/test_no.py"} {
-		path := filepath.Join(dir, f)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text := deal(list(".", "test_*.py", "*_test.py"), "printf '%s\n'")
-	var all []string
-	for _, i0 := range []string{"0", "1", "2", "3", "4", "5", "6"} {
-		out, err := script(t, dir, text, i0, "7")
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		all = append(all, strings.Fields(out)...)
-	}
-	slices.Sort(all)
-	if want := []string{"./test_e.py", "./tests/sub/c_test.py", "./tests/test_a.py", "./tests/test_b.py", "./tests/test_d.py"}; !slices.Equal(all, want) {
-		t.Errorf("dealt %q", all)
-	}
-}
-
-// An empty list, or a lister that fails, must never end as a shard that passed.
-func TestDealOfNothingFails(t *testing.T) {
-	t.Parallel()
-	for _, lister := range []string{"true", "false", "find nowhere -name x", "echo a; false", "no-such-program"} {
-		if out, err := script(t, t.TempDir(), deal(lister, "echo"), "0", "2"); err == nil {
-			t.Errorf("%s passes\n%s", lister, out)
-		}
-	}
-}
-
 func TestClassesOfJava(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -278,8 +280,15 @@ func TestClassesOfJava(t *testing.T) {
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}
-		text := strings.NewReplacer("exec mvn", "echo", "exec gradle", "echo").Replace(found[0].Script)
-		if out, err := script(t, dir, text, "0", "1"); err != nil || !strings.HasSuffix(strings.TrimSpace(out), want) {
+		list := exec.Command("sh", "-c", found[0].List)
+		list.Dir = dir
+		classes, err := list.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := strings.NewReplacer("exec mvn", "echo", "exec gradle", "echo").Replace(found[0].Script)
+		out, err := exec.Command("sh", append([]string{"-ec", script, "sh"}, slices.Sorted(slices.Values(strings.Fields(string(classes))))...)...).CombinedOutput()
+		if err != nil || !strings.HasSuffix(strings.TrimSpace(string(out)), want) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}

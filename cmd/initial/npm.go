@@ -134,7 +134,10 @@ func (p *project) javascript(plan Plan) Plan {
 	return plan
 }
 
-const report = "reports/shard-<i>.xml"
+const (
+	report        = "reports/shard-<i>.xml" // of a runner that splits by itself
+	reportOfBatch = "junit.xml"             // of one that boxer gives a part of a list at a time, and reads after each
+)
 
 func vitest(p *project) (Plan, bool) {
 	by := p.depends("vitest")
@@ -227,22 +230,33 @@ func mocha(p *project) (Plan, bool) {
 	if by == "" {
 		return Plan{}, false
 	}
-	plan := Plan{By: by, Notes: []string{"Options of the test script in package.json belong into the command here, files do not."}}
-	for _, f := range []string{".mocharc.json", ".mocharc.jsonc", ".mocharc.js", ".mocharc.cjs", ".mocharc.yml", ".mocharc.yaml"} {
+	plan := Plan{
+		By: by, Line: p.program("mocha") + " --reporter xunit --reporter-option output=" + reportOfBatch + " <tests>",
+		JUnit: []string{reportOfBatch},
+		Notes: []string{
+			"Options of the test script in package.json belong into the command here, files do not.",
+			`A file without a test is a unit without a result: "!test/helper.js" takes it away.`,
+		},
+	}
+	configs := []string{".mocharc.json", ".mocharc.jsonc", ".mocharc.js", ".mocharc.cjs", ".mocharc.yml", ".mocharc.yaml"}
+	for _, f := range configs {
 		if mochaSpec.MatchString(p.text(f)) {
-			plan.Notes = append(plan.Notes, f+" has a spec, which mocha adds to the files of every shard: take it out of there.")
+			plan.Notes = append(plan.Notes, f+" has a spec, which mocha adds to the files of every batch: take it out of there.")
 		}
 	}
 	if mochaSpec.Match(p.npm.Mocha) {
-		plan.Notes = append(plan.Notes, "mocha in package.json has a spec, which it adds to the files of every shard: take it out of there.")
+		plan.Notes = append(plan.Notes, "mocha in package.json has a spec, which it adds to the files of every batch: take it out of there.")
 	}
-	folder, names := "test", []string{"*.js", "*.cjs", "*.mjs"}
+	folder, files := "test", "*.{js,cjs,mjs}"
 	if f := p.first("test", "tests", "spec"); f != "" {
 		folder = f
 	}
-	if p.find(folder, "*.test.?s", "*.spec.?s", "*.test.?js", "*.spec.?js") != "" {
-		names = []string{"*.test.*s", "*.spec.*s"}
+	switch {
+	case p.find(folder, "*.test.?s", "*.spec.?s", "*.test.?js", "*.spec.?js") != "":
+		files = "**/*.{test,spec}.*s"
+	case strings.Contains(p.testScript(), "--recursive"), p.mentions("recursive", configs...) != "", !p.holds(folder, "*.?js", "*.js"):
+		files = "**/" + files
 	}
-	plan.Script = deal(list(folder, names...), p.program("mocha")+" --reporter xunit --reporter-option output="+report)
+	plan.Tests = []string{folder + "/" + files}
 	return p.javascript(plan), true
 }

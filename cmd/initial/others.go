@@ -14,14 +14,14 @@ func goTest(p *project) (Plan, bool) {
 		// It brings the modules, and compiles on the machine, whose build cache the sandbox sees, what every shard would.
 		By: "go.mod", Before: "go test -run '^$' ./...", Smolvm: "golang:1.26",
 	}
-	run := "go test"
+	plan.List = `go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...` // those with tests
 	if strings.Contains(p.text("go.mod"), "gotest.tools/gotestsum") {
-		run = "go tool gotestsum --junitfile " + report + " --"
+		plan.Line, plan.JUnit = "go tool gotestsum --junitfile "+reportOfBatch+" -- <tests>", []string{reportOfBatch}
 		plan.Before += " && go tool gotestsum --version"
 	} else {
+		plan.Line = "go test <tests>"
 		plan.Notes = append(plan.Notes, "go test writes no JUnit report: with go get -tool gotest.tools/gotestsum, boxer init again writes a file that does.")
 	}
-	plan.Script = deal("go list ./...", run)
 	return plan, true
 }
 
@@ -50,17 +50,19 @@ func pytest(p *project) (Plan, bool) {
 	case p.has("pyproject.toml"):
 		plan.Before = "pip install -e ."
 	}
-	run += " --junitxml=" + report
+	run += " --junitxml="
 	if p.mentions("pytest-split", "pyproject.toml", "requirements.txt", "requirements-dev.txt", "requirements/dev.txt", "requirements/test.txt", "Pipfile") != "" {
-		plan.Line = run + " --splits <n> --group <i>"
+		plan.Line = run + report + " --splits <n> --group <i>"
 		plan.JUnit = []string{report}
 		return plan, true
 	}
-	folder := p.first("tests", "test")
-	if folder == "" || p.find(folder, "test_*.py", "*_test.py") == "" {
-		folder = "."
+	plan.Line, plan.JUnit = run+reportOfBatch+" <tests>", []string{reportOfBatch}
+	const files = "**/{test_*,*_test}.py"
+	if folder := p.first("tests", "test"); folder != "" && p.find(folder, "test_*.py", "*_test.py") != "" {
+		plan.Tests = []string{folder + "/" + files}
+	} else {
+		plan.Tests = []string{files, "!**/venv/**"}
 	}
-	plan.Script = deal(list(folder, "test_*.py", "*_test.py"), run)
 	return plan, true
 }
 
@@ -73,13 +75,14 @@ func rspec(p *project) (Plan, bool) {
 		return Plan{}, false
 	}
 	plan := Plan{By: by, Before: "bundle install", Smolvm: "ruby:3.4"}
-	run := "bundle exec rspec"
+	plan.Tests, plan.Line = []string{"spec/**/*_spec.rb"}, "bundle exec rspec"
 	if p.mentions("rspec_junit_formatter", "Gemfile", "Gemfile.lock") != "" {
-		run += " --format progress --format RspecJunitFormatter --out " + report
+		plan.Line += " --format progress --format RspecJunitFormatter --out " + reportOfBatch
+		plan.JUnit = []string{reportOfBatch}
 	} else {
 		plan.Notes = append(plan.Notes, "rspec writes reports with rspec_junit_formatter: bundle add rspec_junit_formatter --group test, and boxer init again.")
 	}
-	plan.Script = deal(list("spec", "*_spec.rb"), run)
+	plan.Line += " <tests>"
 	return plan, true
 }
 
@@ -97,10 +100,9 @@ func maven(p *project) (Plan, bool) {
 	}
 	plan := Plan{
 		By: "pom.xml", Before: run + " -B dependency:go-offline", Smolvm: "maven:3-eclipse-temurin-21",
-		Setup: []string{run + " -o -B -q test-compile"},
+		Setup: []string{run + " -o -B -q test-compile"}, List: classes,
+		Script: "IFS=,\nexec " + run + ` -o -B test -Dsurefire.failIfNoSpecifiedTests=false -Dtest="$*"`,
 	}
-	script := deal(classes, run+" -o -B test -Dsurefire.failIfNoSpecifiedTests=false")
-	plan.Script = strings.Replace(script, " $mine", ` -Dtest="$(printf '%s' "$mine" | tr '\n' ,)"`, 1)
 	if strings.Contains(p.text("pom.xml"), "<modules>") {
 		plan.JUnit = []string{"**/target/surefire-reports/TEST-*.xml"}
 	}
@@ -118,12 +120,11 @@ func gradle(p *project) (Plan, bool) {
 	}
 	plan := Plan{
 		By: by, Before: run + " testClasses", Smolvm: "gradle:jdk21",
-		Setup: []string{run + " --offline --no-daemon testClasses"},
+		Setup: []string{run + " --offline --no-daemon testClasses"}, List: classes,
+		Script: `for class do set -- "$@" --tests "$class"; shift; done` + "\nexec " + run + ` --offline --no-daemon test "$@"`,
 	}
-	script := deal(classes, run+" --offline --no-daemon test")
-	plan.Script = strings.Replace(script, " $mine", ` $(printf -- '--tests %s ' $mine)`, 1)
 	if p.mentions("include", "settings.gradle", "settings.gradle.kts") != "" {
-		plan.Notes = append(plan.Notes, "Of several projects, test fails in one that has none of a shard's classes: set filter.isFailOnNoMatchingTests = false there.")
+		plan.Notes = append(plan.Notes, "Of several projects, test fails in one that has none of a batch's classes: set filter.isFailOnNoMatchingTests = false there.")
 	}
 	return plan, true
 }

@@ -22,6 +22,7 @@ func (p Plan) YAML() string {
 	for _, n := range p.Notes {
 		w.comment("  ", n)
 	}
+	p.dealt(w)
 	p.command(w)
 	p.reports(w)
 	w.line("  # timeout: 20m            # of each shard")
@@ -53,6 +54,19 @@ func (p Plan) head(w *writer) {
 	}
 }
 
+// dealt is what boxer deals, if the runner cannot split by itself.
+func (p Plan) dealt(w *writer) {
+	switch {
+	case len(p.Tests) > 0:
+		w.list("  ", "tests", p.Tests)
+	case strings.Contains(p.List, "\n"):
+		w.line("  list: |")
+		w.block("    ", p.List)
+	case p.List != "":
+		w.line(fmt.Sprintf("  list: %q", p.List))
+	}
+}
+
 func (p Plan) command(w *writer) {
 	switch {
 	case p.Script != "":
@@ -60,8 +74,10 @@ func (p Plan) command(w *writer) {
 		w.line("    - sh")
 		w.line("    - -ec")
 		w.line("    - |")
-		for _, l := range strings.Split(p.Script, "\n") {
-			w.line("      " + l)
+		w.block("      ", p.Script)
+		if p.Tests != nil || p.List != "" {
+			w.line("    - sh")
+			w.line("    - <tests>")
 		}
 	case p.Line != "":
 		w.line("  command: >-")
@@ -105,6 +121,13 @@ func (w *writer) wrapped(start, s string) {
 		line += word
 	}
 	w.line(line)
+}
+
+// block writes the lines of a text as they are.
+func (w *writer) block(indent, text string) {
+	for l := range strings.SplitSeq(text, "\n") {
+		w.line(indent + l)
+	}
 }
 
 // list writes texts in quotes, so that none of them is taken for anything else.
