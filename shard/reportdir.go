@@ -224,9 +224,12 @@ func folderOf(number int) string { return fmt.Sprintf("shard-%d", number) }
 
 func logOf(number int) string { return folderOf(number) + ".log" }
 
+// close gives the folder back. Closing alone would not: a process that is just being started has a copy of the lock until
+// it runs its program.
 func (d *reportDir) close() {
 	if d.root != nil {
 		d.root.Close()
 	}
+	syscall.Flock(int(d.lock.Fd()), syscall.LOCK_UN)
 	d.lock.Close()
 }
