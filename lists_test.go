@@ -17,8 +17,8 @@ func TestRunnersByList(t *testing.T) {
 	for _, c := range []struct {
 		example, file, units string
 		tests                int // at least: a set-up project runs in every batch
-		line           string
-		covered        func(*testing.T, *person) // the README's recipe
+		line                 string
+		covered              func(*testing.T, *person) // the README's recipe
 	}{
 		{"jest", "list.yaml", "6 units", 12, byCommand, nil}, // jest-junit's defaults name no file
 		{"vitest", "list.yaml", "6 units", 14, byReport, nil},
