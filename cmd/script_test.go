@@ -296,17 +296,26 @@ func ended(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	limit, err := time.ParseDuration(args[1])
 	ts.Check(err)
-	done := make(chan error, 1)
+	done := make(chan time.Duration, 1)
 	began := time.Now()
-	go func() { done <- bg.cmd.Wait() }()
-	select {
-	case <-done:
-	case <-time.After(limit + 2*time.Minute): // a slow machine is told from a hang, and both from success
-		bg.cmd.Process.Kill()
-		<-done
-		ts.Fatalf("still running\n%s%s", bg.out.String(), bg.err.String())
+	go func() {
+		bg.cmd.Wait()
+		done <- time.Since(began)
+	}()
+	took, slow := time.Duration(0), slowness()
+	again, hangs := time.NewTicker(200*time.Millisecond), time.After(limit+2*time.Minute)
+	defer again.Stop()
+	for took == 0 {
+		select {
+		case took = <-done:
+		case <-again.C:
+			slow = max(slow, slowness())
+		case <-hangs: // a slow machine is told from a hang, and both from success
+			bg.cmd.Process.Kill()
+			<-done
+			ts.Fatalf("still running\n%s%s", bg.out.String(), bg.err.String())
+		}
 	}
-	took := time.Since(began)
 	code := bg.cmd.ProcessState.ExitCode()
 	ts.Logf("exit code %d after %s", code, took.Round(time.Millisecond))
 	ts.Check(os.WriteFile(ts.MkAbs("out"), bg.out.Bytes(), 0o600))
@@ -315,7 +324,7 @@ func ended(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, not %s\n%s%s", code, args[0], bg.out.String(), bg.err.String())
 	}
-	if slow := slowness(); took > time.Duration(float64(limit)*slow) {
+	if slow = max(slow, slowness()); took > time.Duration(float64(limit)*slow) {
 		ts.Fatalf("took %s, more than %s (on a machine that is %.1f times slower than an idle one)", took, limit, slow)
 	}
 }
