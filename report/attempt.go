@@ -186,13 +186,13 @@ func (s *suite) propertyNumber(name string) int {
 // exitSuite is the one case of a shard without a report.
 func (a *attempt) exitSuite() *suite {
 	c := record{Case: Case{
-		Suite: errorSuite, Classname: errorSuite, Name: a.label(), Status: Passed, Seconds: a.Wall.Seconds(),
+		Suite: OwnSuite, Classname: OwnSuite, Name: a.label(), Status: Passed, Seconds: a.Wall.Seconds(),
 	}}
 	if a.Exit != 0 {
 		c.Status, c.Message, c.Type = Failed, fmt.Sprintf("exit code %d", a.Exit), "boxer.exit-code"
 		c.Body = a.tail()
 	}
-	return &suite{name: errorSuite, cases: []record{c}, synthetic: true}
+	return &suite{name: OwnSuite, cases: []record{c}, synthetic: true}
 }
 
 func (a *attempt) tail() string {

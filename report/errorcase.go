@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// errorSuite is the suite, and the class, of the cases that boxer adds.
-const errorSuite = "boxer"
+// OwnSuite is the suite, and the class, of the cases that boxer adds. A report may have one of this name too.
+const OwnSuite = "boxer"
 
 // ended says why the command did not come to its own end, or "".
 func (a *attempt) ended() Kind {
@@ -102,8 +102,8 @@ func (a *attempt) cause(kind Kind) string {
 // suite is the error case as it is written.
 func (e ErrorCase) suite(a *attempt) *suite {
 	c := record{Case: Case{
-		Shard: e.Shard, Attempt: e.Attempt, Suite: errorSuite, Classname: errorSuite, Name: e.Name,
+		Shard: e.Shard, Attempt: e.Attempt, Suite: OwnSuite, Classname: OwnSuite, Name: e.Name,
 		Status: Errored, Type: "boxer." + string(e.Kind), Message: e.Message, Body: e.Body,
 	}, own: true}
-	return &suite{name: errorSuite, cases: []record{c}, attempt: a, synthetic: true}
+	return &suite{name: OwnSuite, cases: []record{c}, attempt: a, synthetic: true}
 }

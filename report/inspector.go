@@ -88,16 +88,14 @@ func (i *inspector) count(t token) {
 // become suites of the root's name, as often as there are others between.
 func (i *inspector) nameSuite(t token) {
 	name := cleanName(t.attr("name"))
-	if t.depth == 0 && t.name == "testsuites" {
-		i.names.note(name)
-		i.names.note(name)
-		i.around = append(i.around, "")
-		return
-	}
 	if len(i.around) > 0 {
 		name = join(i.around[len(i.around)-1], name)
 	}
-	i.names.note(name)
+	root := t.depth == 0 && t.name == "testsuites"
+	i.names.note(name, root)
+	if root {
+		name = "" // it is no part of its suites' names
+	}
 	i.around = append(i.around, name)
 }
 

@@ -15,13 +15,12 @@ type suiteNames struct {
 
 func newSuiteNames(mask func(string) string) *suiteNames {
 	n := &suiteNames{mask: mask, seed: maphash.MakeSeed(), often: map[uint64]bool{}}
-	n.note(errorSuite)
-	n.note(errorSuite) // of several attempts, and a report may have one of this name
+	n.note(OwnSuite, true)
 	return n
 }
 
-// note counts a suite that has the name, before it is masked.
-func (n *suiteNames) note(name string) {
+// note counts a suite that has the name, before it is masked, or any number of them.
+func (n *suiteNames) note(name string, often bool) {
 	if n.mask != nil && name != "" {
 		name = n.mask(name)
 	}
@@ -29,7 +28,7 @@ func (n *suiteNames) note(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_, known := n.often[h]
-	n.often[h] = known
+	n.often[h] = known || often
 }
 
 // repeat says whether there may be another suite of the name, as it is written.

@@ -137,7 +137,7 @@ func (m *nodeMerge) excuse() {
 
 // excused says which cases of the nodes' reports fall away with that.
 func (m *nodeMerge) excused(c report.Case) bool {
-	return c.Suite == "boxer" && c.Type == "boxer."+string(report.NoTests) && slices.Contains(m.allowed, c.Shard)
+	return c.Suite == report.OwnSuite && c.Type == "boxer."+string(report.NoTests) && slices.Contains(m.allowed, c.Shard)
 }
 
 func (m *nodeMerge) rulesOf(node int) rulesJSON {
@@ -161,7 +161,7 @@ func (m *nodeMerge) judge(rep report.Result) {
 	r.Report.Totals, r.Report.FlakyCases = rep.Totals, rep.FlakyCases
 	r.Report.Slowest, r.Report.Roll, r.Report.Files = rep.Slowest, rep.Roll, rep.Files
 	for _, c := range rep.Failed {
-		if c.Suite != "boxer" || !own[place{c.Shard, c.Message}] {
+		if c.Suite != report.OwnSuite || !own[place{c.Shard, c.Message}] {
 			r.Report.Failed = append(r.Report.Failed, c)
 		}
 	}

@@ -49,7 +49,7 @@ func pageOf(res Result, o Options) page.Page {
 	}
 	for _, e := range res.Report.ErrorCases {
 		p.Failures = append(p.Failures, page.Case{
-			Shard: e.Shard, Attempt: e.Attempt, Name: e.Name, Class: "boxer", Suite: "boxer", State: page.State(report.Errored),
+			Shard: e.Shard, Attempt: e.Attempt, Name: e.Name, Class: report.OwnSuite, Suite: report.OwnSuite, State: page.State(report.Errored),
 			Message: e.Message, Body: e.Body, Log: logs[e.Shard], Own: true,
 		})
 	}

@@ -39,7 +39,7 @@ func (r *run) read(a *attempt) {
 	}
 	var cases []timing.Result
 	visit := func(c report.Case) {
-		if c.Suite == "boxer" && c.Classname == "boxer" {
+		if c.Suite == report.OwnSuite && c.Classname == report.OwnSuite {
 			return
 		}
 		m := mention(c)
