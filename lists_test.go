@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRunnersByList: boxer deals the tests itself, and the ledger closes over what each runner's reporter writes. Where
-// boxer init writes a list, the boxer.yaml of the example has it; see also TestRunners.
+// TestRunnersByList: boxer deals the tests itself, and the ledger closes over what each runner's reporter writes. pytest's
+// list is in its boxer.yaml, which TestRunners runs.
 func TestRunnersByList(t *testing.T) {
 	t.Parallel()
 	const byReport, byCommand = " · each ran once", " · each ran once · by command"
@@ -22,7 +22,6 @@ func TestRunnersByList(t *testing.T) {
 	}{
 		{"jest", "list.yaml", "6 units", 12, byCommand, nil}, // jest-junit's defaults name no file
 		{"vitest", "list.yaml", "6 units", 14, byReport, nil},
-		{"pytest", "boxer.yaml", "6 units", 14, byReport, nil},
 		{"mocha", "coverage.yaml", "6 units", 13, byReport, coverageOfNyc},
 		{"gotest", "coverage.yaml", "6 units", 18, byReport, coverageOfGo},
 		{"playwright", "list.yaml", "6 units", 21, byReport, reportOfPlaywright},
